@@ -14,3 +14,7 @@ def timestamp() -> str:
 def monotonic() -> float:
     """Seconds on a clock that never goes back, for waits and deadlines."""
     return time.monotonic()
+
+
+def pause(seconds: float) -> None:
+    time.sleep(seconds)

@@ -1,0 +1,205 @@
+"""Open the file for writing or for reading, and the one kind of write transaction.
+
+Writing: WAL, ``synchronous=FULL`` (acknowledged means durable), every write inside ``with store.immediate() as tx``.
+Reading: :func:`read_store` leaves the directory as it was.
+
+Errors, all :class:`SlipwayError`: ``database_unavailable`` (cannot be opened), ``database_unreadable`` (no SQLite
+database, or a damaged one), ``database_foreign``, ``database_too_new``, ``database_outdated`` (a read-only open of
+an older schema), ``database_busy`` (another writer held the lock for :data:`BUSY_SECONDS`), and
+``database_failed`` / ``database_ambiguous`` for a write that failed / that may or may not be durable.
+"""
+
+from __future__ import annotations
+
+import os
+
+from slipway_lite import clock
+from slipway_lite.errors import SlipwayError
+from slipway_lite.store import migrations, sqlite
+from slipway_lite.store.journal import Transaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Any, TypeVar
+
+    from slipway_lite.store.sqlite import Connection
+
+    T = TypeVar("T")
+
+BUSY_SECONDS = 5.0
+_READ_ATTEMPTS = 20
+_IOERR = 10
+
+
+class Store:
+    """An open file. ``connection`` is for reads; writes go through :meth:`immediate`."""
+
+    def __init__(self, connection: Connection, path: str) -> None:
+        self.connection = connection
+        self.path = path
+
+    def rows(self, sql: str, parameters: Any = ()) -> list[Any]:
+        """Every row of one SELECT, as tuples."""
+        try:
+            return self.connection.execute(sql, parameters).fetchall()
+        except sqlite.DatabaseError as error:
+            raise failure(error, "read") from error
+
+    def immediate(self) -> Immediate:
+        """A write transaction: ``with store.immediate() as tx: tx.append(...)``; commits on a clean exit."""
+        return Immediate(self.connection)
+
+    def close(self) -> None:
+        """Close, so that the last one out folds the WAL into a whole resting file."""
+        self.connection.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Immediate:
+    """``BEGIN IMMEDIATE`` … ``COMMIT``: takes the write lock at once, so that no read turns into a late conflict."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> Transaction:
+        try:
+            self._connection.execute("begin immediate")
+        except sqlite.DatabaseError as error:
+            raise failure(error, "begin") from error
+        return Transaction(self._connection)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        phase = "write"
+        if kind is None:
+            try:
+                self._connection.execute("commit")
+                return
+            except sqlite.DatabaseError as commit_error:
+                error, phase = commit_error, "commit"
+        if self._connection.in_transaction:
+            # A failed write may have rolled everything back by itself (disk full, I/O error).
+            self._connection.execute("rollback")
+        if isinstance(error, sqlite.DatabaseError):
+            raise failure(error, phase) from error
+
+
+def failure(error: sqlite.DatabaseError, phase: str) -> SlipwayError:
+    """``error`` as one of ours. ``phase`` is open, begin, read, write or commit."""
+    if sqlite.is_busy(error):
+        return SlipwayError(
+            "database_busy", f"Another writer held the database for {BUSY_SECONDS:g} seconds. Try again."
+        )
+    if not isinstance(error, sqlite.OperationalError | sqlite.IntegrityError) and phase in ("open", "read", "begin"):
+        return SlipwayError("database_unreadable", "The file is not a sound SQLite database.")
+    if phase == "open":
+        return SlipwayError("database_unavailable", f"The database cannot be opened: {error}.")
+    if phase == "commit" and getattr(error, "sqlite_errorcode", 0) & 0xFF == _IOERR:
+        return SlipwayError("database_ambiguous", "The disk failed during a commit; the write may be durable or not.")
+    return SlipwayError("database_failed", f"The database refused a {phase}: {error}.")
+
+
+def open_store(path: str) -> Store:
+    """Open ``path`` for writing; create it (0600, its directory 0700) and bring it to the newest schema if needed."""
+    try:
+        _create_privately(path)
+    except OSError as error:
+        raise SlipwayError("database_unavailable", f"The database cannot be created: {error.strerror}.") from error
+    connection = _connect(path, "mode=rw")
+    try:
+        _prepare(connection)
+        if migrations.version(connection) < migrations.HEAD:
+            with Immediate(connection) as tx:
+                if migrations.version(tx.connection) < migrations.HEAD:
+                    migrations.upgrade(tx.connection)
+    except sqlite.DatabaseError as error:
+        connection.close()
+        raise failure(error, "open") from error
+    except BaseException:
+        connection.close()
+        raise
+    return Store(connection, path)
+
+
+def read_store(path: str, work: Callable[[Store], T]) -> T:
+    """``work(store)`` over one consistent snapshot of ``path``, leaving size, times and directory as they were.
+
+    A plain read-only open of a resting WAL file creates ``-wal`` and ``-shm``; ``immutable`` on a live one shows
+    stale rows. So: sidecars present means somebody is writing, open normally; none means open immutable, and if
+    that turns out to have raced with a writer, read again. ``work`` may therefore run more than once.
+    """
+    for _ in range(_READ_ATTEMPTS):
+        if os.path.exists(path + "-wal"):
+            break
+        try:
+            before = _fingerprint(path)
+            result = _read(path, "immutable=1", work)
+        except (SlipwayError, OSError):
+            if os.path.exists(path + "-wal"):
+                break
+            raise
+        if not os.path.exists(path + "-wal") and _fingerprint(path) == before:
+            return result
+    return _read(path, "mode=ro", work)
+
+
+def _read(path: str, mode: str, work: Callable[[Store], T]) -> T:
+    connection = _connect(path, mode)
+    try:
+        connection.execute("begin")
+        if migrations.version(connection) < migrations.HEAD:
+            raise SlipwayError(
+                "database_outdated", "The database has an older schema; the next write brings it up to date."
+            )
+        return work(Store(connection, path))
+    except sqlite.DatabaseError as error:
+        raise failure(error, "read") from error
+    finally:
+        connection.close()
+
+
+def _fingerprint(path: str) -> tuple[int, int, int]:
+    found = os.stat(path)
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _connect(path: str, mode: str) -> Connection:
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    try:
+        return sqlite.connect(f"file:{quoted}?{mode}", BUSY_SECONDS)
+    except sqlite.DatabaseError as error:
+        raise failure(error, "open") from error
+
+
+def _prepare(connection: Connection) -> None:
+    # Switching to WAL needs the file alone and does not wait by itself; once switched it costs nothing.
+    deadline = clock.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("pragma journal_mode = wal")
+            break
+        except sqlite.OperationalError as error:
+            if not sqlite.is_busy(error) or clock.monotonic() > deadline:
+                raise
+            clock.pause(0.01)
+    connection.execute("pragma synchronous = full")
+    connection.execute("pragma foreign_keys = on")
+    # Without this an INSERT OR REPLACE would delete an append-only row past its trigger.
+    connection.execute("pragma recursive_triggers = on")
+
+
+def _create_privately(path: str) -> None:
+    if os.path.exists(path):
+        return
+    directory = os.path.dirname(path)
+    if not os.path.isdir(directory):
+        os.makedirs(directory, mode=0o700)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))

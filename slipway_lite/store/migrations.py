@@ -1,0 +1,83 @@
+"""Bring a file to the newest schema: numbered SQL scripts, all pending ones in one immediate transaction.
+
+A step is the file ``sql/NNN_name.sql`` and is never edited after a release. ``user_version`` holds how many steps
+a file has, so that a file that is up to date costs one PRAGMA and no import of sqlite-utils.
+"""
+
+from __future__ import annotations
+
+from slipway_lite.errors import SlipwayError
+from slipway_lite.store.tables import APPEND_ONLY, LEDGER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlite_utils import Database
+
+    from slipway_lite.store.sqlite import Connection
+
+STEPS = ("001_ledger", "002_runs")
+HEAD = len(STEPS)
+APPLICATION_ID = 0x534C5057
+"""``SLPW``: how tools recognise the file, whatever its name."""
+
+
+def version(connection: Connection) -> int:
+    """How many steps the file has. Raises ``database_foreign`` or ``database_too_new`` for a file not of ours."""
+    (found,) = connection.execute("pragma user_version").fetchone()
+    if found > HEAD:
+        raise SlipwayError(
+            "database_too_new",
+            f"The database has schema {found}, this version of slipway-lite knows {HEAD}. Install a newer slipway-lite.",
+        )
+    return int(found)
+
+
+def upgrade(connection: Connection) -> None:
+    """Apply what is pending. The caller holds an immediate transaction and commits it."""
+    from sqlite_utils import Database, Migrations
+
+    (application_id,) = connection.execute("pragma application_id").fetchone()
+    (tables,) = connection.execute("select count(*) from sqlite_schema").fetchone()
+    if application_id not in (0, APPLICATION_ID) or (application_id == 0 and tables):
+        raise SlipwayError("database_foreign", "The file is a database of another program; nothing was changed.")
+    migrations = Migrations("slipway_lite")
+    for step in STEPS:
+        migrations(name=step)(_script(step))
+    migrations.apply(Database(connection, execute_plugins=False))
+    connection.execute(f"pragma application_id = {APPLICATION_ID}")
+    connection.execute(f"pragma user_version = {HEAD}")
+
+
+def _script(step: str) -> Callable[[Database], None]:
+    def run(db: Database) -> None:
+        before = _tables(db)
+        for statement in statements(step):
+            db.conn.execute(statement)
+        for table in sorted(_tables(db) - before & (APPEND_ONLY.keys() | {LEDGER})):
+            protect(db.conn, table)
+
+    run.__name__ = step
+    return run
+
+
+def _tables(db: Database) -> set[str]:
+    return set(db.table_names())
+
+
+def statements(step: str) -> list[str]:
+    """The statements of one script. Scripts keep ``;`` at line ends for statement ends only."""
+    from importlib.resources import files
+
+    script = files("slipway_lite.store").joinpath("sql", f"{step}.sql").read_text("utf-8")
+    return [part for part in script.split(";\n") if part.strip()]
+
+
+def protect(connection: Connection, table: str) -> None:
+    """Let ``table`` refuse UPDATE and DELETE: its rows are facts."""
+    for verb in ("update", "delete"):
+        connection.execute(
+            f"create trigger {table}_refuses_{verb} before {verb} on {table} "
+            f"begin select raise(abort, '{table} is append-only'); end"
+        )

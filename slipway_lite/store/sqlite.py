@@ -1,0 +1,39 @@
+"""The one import point for SQLite.
+
+``pysqlite3`` carries a newer SQLite, past the WAL-reset corruption bug that every SQLite before 3.51.3 has. Two
+SQLite libraries in one process on one file break POSIX locks, so nothing else in the package imports either.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+else:
+    try:
+        from pysqlite3 import dbapi2 as sqlite3
+    except ImportError:
+        import sqlite3
+
+Connection = sqlite3.Connection
+DatabaseError = sqlite3.DatabaseError
+IntegrityError = sqlite3.IntegrityError
+OperationalError = sqlite3.OperationalError
+
+MINIMUM_VERSION = (3, 37, 0)
+WAL_RESET_FIXED_VERSION = (3, 51, 3)
+
+
+def connect(uri: str, timeout: float) -> Connection:
+    """An autocommit connection to a ``file:`` URI that waits ``timeout`` seconds for a lock."""
+    return sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
+
+
+def library_version() -> tuple[int, ...]:
+    return tuple(map(int, sqlite3.sqlite_version.split(".")))
+
+
+def is_busy(error: Exception) -> bool:
+    """Whether SQLite gave up waiting for another connection's lock (SQLITE_BUSY and its extended codes)."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code & 0xFF == 5 if code is not None else "locked" in str(error)

@@ -1,0 +1,21 @@
+"""The table of tables: which tables the file has, and by which rule each of them lives.
+
+Every append-only table starts with ``seq`` (its row in the ledger), ``stream``, ``sequence`` (1, 2, 3 … within the
+stream) and ``at``; the columns listed here come after those. A later kind of append-only row joins the ledger by
+standing here and in a migration that creates the table and calls ``protect``.
+"""
+
+from __future__ import annotations
+
+LEDGER = "ledger"
+GENESIS_SHA256 = "sha256:" + "0" * 64
+
+APPEND_ONLY: dict[str, tuple[str, ...]] = {
+    "journal_events": ("type", "data"),
+    "materials": ("material_sha256", "bytes", "content"),
+}
+
+PROJECTIONS: dict[str, tuple[str, ...]] = {
+    "run": ("runs", "run_actions", "run_activities", "run_findings", "run_answers", "git_observations"),
+}
+"""Projection tables by the prefix of the journal streams they are replayed from (``run:<id>``)."""
