@@ -49,7 +49,11 @@ def decode(raw: bytes, limit: int) -> Any:
     pairs = _scrubbed_object if lone else _object
     try:
         value = json.loads(
-            text, object_pairs_hook=pairs, parse_float=NotAnInteger, parse_int=_integer, parse_constant=_constant
+            text,
+            object_pairs_hook=pairs,
+            parse_float=NotAnInteger,
+            parse_int=_integer,
+            parse_constant=_constant,
         )
     except InvalidDocument:
         raise
@@ -108,7 +112,12 @@ def encode(value: Any) -> str:
 def encode_canonical(value: Any) -> str:
     """Compact JSON with sorted keys: equal values give equal text, whatever their key order."""
     return json.dumps(
-        value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False, allow_nan=False
+        value,
+        ensure_ascii=False,
+        separators=(",", ":"),
+        sort_keys=True,
+        check_circular=False,
+        allow_nan=False,
     )
 
 

@@ -22,9 +22,7 @@ def changed_from(current: dict[str, Any], initial: dict[str, Any]) -> bool:
         return True
     before = {path["path"]: path for path in initial["path_observations"]}
     return any(
-        _path_changed(path, before[path["path"]])
-        for path in current["path_observations"]
-        if path["path"] in before
+        _path_changed(path, before[path["path"]]) for path in current["path_observations"] if path["path"] in before
     )
 
 
@@ -32,10 +30,8 @@ def _path_changed(current: dict[str, Any], initial: dict[str, Any]) -> bool:
     if current["category"] != initial["category"] or current["state"] != initial["state"]:
         return True
     if "content_sha256" in current and "content_sha256" in initial:
-        return (
-            current["content_sha256"] != initial["content_sha256"]
-            or current["content_fingerprint_kind"] != initial["content_fingerprint_kind"]
-        )
+        digest = ("content_sha256", "content_fingerprint_kind")
+        return any(current[name] != initial[name] for name in digest)
     if "size" in current and "size" in initial and current["size"] != initial["size"]:
         return True
     return (

@@ -122,8 +122,7 @@ def parse_status(raw: bytes) -> dict[str, tuple[str, str]]:
             case _:
                 raise GitError("git status printed a record that is not porcelain v2")
     return {
-        path: (",".join(sorted(categories)), ",".join(sorted(states)))
-        for path, (categories, states) in found.items()
+        path: (",".join(sorted(categories)), ",".join(sorted(states))) for path, (categories, states) in found.items()
     }
 
 

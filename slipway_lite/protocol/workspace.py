@@ -115,7 +115,8 @@ class Discovery:
             return Workspace(*(_canonical(raw) for raw in answers))
         except GitDeadline as error:
             raise SlipwayError(
-                "git_repository_unavailable", "Git did not answer in time. Check the repository with `slipway doctor`."
+                "git_repository_unavailable",
+                "Git did not answer in time. Check the repository with `slipway doctor`.",
             ) from error
         except (GitError, OSError, ValueError) as error:
             raise _required() from error

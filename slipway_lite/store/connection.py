@@ -16,7 +16,7 @@ import os
 from slipway_lite import clock
 from slipway_lite.errors import SlipwayError
 from slipway_lite.store import migrations, sqlite
-from slipway_lite.store.journal import Transaction
+from slipway_lite.store.journal import EVENT_COLUMNS, Transaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, TypeVar
 
+    from slipway_lite.store.journal import EventRow
     from slipway_lite.store.sqlite import Connection
 
     T = TypeVar("T")
@@ -46,6 +47,14 @@ class Store:
             return self.connection.execute(sql, parameters).fetchall()
         except sqlite.DatabaseError as error:
             raise failure(error, "read") from error
+
+    def events(self, stream: str) -> list[EventRow]:
+        """The journal of one stream, oldest first, each event with the digests of its ledger row."""
+        return self.rows(
+            f"select {EVENT_COLUMNS} from journal_events e left join ledger l on l.seq = e.seq"
+            " where e.stream = ? order by e.sequence",
+            (stream,),
+        )
 
     def immediate(self) -> Immediate:
         """A write transaction: ``with store.immediate() as tx: tx.append(...)``; commits on a clean exit."""
@@ -75,9 +84,7 @@ class Immediate:
             raise failure(error, "begin") from error
         return Transaction(self._connection)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         phase = "write"
         if kind is None:
             try:
@@ -98,7 +105,11 @@ def failure(error: sqlite.DatabaseError, phase: str) -> SlipwayError:
         return SlipwayError(
             "database_busy", f"Another writer held the database for {BUSY_SECONDS:g} seconds. Try again."
         )
-    if not isinstance(error, sqlite.OperationalError | sqlite.IntegrityError) and phase in ("open", "read", "begin"):
+    if not isinstance(error, sqlite.OperationalError | sqlite.IntegrityError) and phase in (
+        "open",
+        "read",
+        "begin",
+    ):
         return SlipwayError("database_unreadable", "The file is not a sound SQLite database.")
     if phase == "open":
         return SlipwayError("database_unavailable", f"The database cannot be opened: {error}.")

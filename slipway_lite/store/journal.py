@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
     from slipway_lite.store.sqlite import Connection
 
+    # seq, sequence, at, type, data, and of its ledger row: payload_sha256, prev_sha256, sha256
+    EventRow = tuple[int, int, str, str, str, str, str, str]
+
+EVENT_COLUMNS = "e.seq, e.sequence, e.at, e.type, e.data, l.payload_sha256, l.prev_sha256, l.sha256"
 _INSERT_LEDGER = (
     "insert into ledger (seq, at, kind, stream, stream_sequence, payload_sha256, prev_sha256, sha256)"
     " values (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -97,35 +101,23 @@ class Savepoint:
         self._transaction.execute("savepoint unit")
         return self._transaction
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if kind is not None:
             self._transaction.execute("rollback to unit")
             self._transaction._head = self._head
         self._transaction.execute("release unit")
 
 
-def events(
-    connection: Connection, stream: str, after: int = 0
-) -> list[tuple[int, int, str, str, str, str, str, str]]:
-    """The journal of ``stream`` past ``after``: (seq, sequence, at, type, data, payload digest, previous, digest)."""
-    rows: list[tuple[int, int, str, str, str, str, str, str]] = connection.execute(
-        "select e.seq, e.sequence, e.at, e.type, e.data, l.payload_sha256, l.prev_sha256, l.sha256"
-        " from journal_events e left join ledger l on l.seq = e.seq"
-        " where e.stream = ? and e.sequence > ? order by e.sequence",
-        (stream, after),
-    ).fetchall()
-    return rows
+def first_unsound(stream: str, rows: list[EventRow], first: int = 1) -> int | None:
+    """The first position at which ``rows`` are not ``first``, ``first`` + 1 … with a sound ledger row each.
 
-
-def is_intact(stream: str, rows: list[tuple[int, int, str, str, str, str, str, str]]) -> bool:
-    """Whether ``rows`` are the whole of ``stream``: 1, 2, 3 …, each with its own sound ledger row."""
-    for position, (seq, sequence, at, kind, data, payload, previous, digest) in enumerate(rows, 1):
+    ``None`` when all are.
+    """
+    for position, (seq, sequence, at, kind, data, payload, previous, digest) in enumerate(rows, first):
         if (
             sequence != position
             or payload != payload_sha256("journal_events", stream, sequence, at, (kind, data))
             or digest != ledger_sha256(seq, at, "journal_events", stream, sequence, payload, previous)
         ):
-            return False
-    return bool(rows)
+            return position
+    return None

@@ -15,9 +15,7 @@ DIRECTORY = "slipway-lite"
 FILE = "slipway.db"
 
 
-def locate(
-    environ: Mapping[str, str], git_common_dir: str | None, option: str | None = None
-) -> tuple[str, str]:
+def locate(environ: Mapping[str, str], git_common_dir: str | None, option: str | None = None) -> tuple[str, str]:
     """The absolute path of the database and the rule that chose it.
 
     ``option`` (``--db``) beats ``SLIPWAY_DB``, which beats the repository's own file, which beats the file in the

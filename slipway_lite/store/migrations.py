@@ -29,7 +29,7 @@ def version(connection: Connection) -> int:
     if found > HEAD:
         raise SlipwayError(
             "database_too_new",
-            f"The database has schema {found}, this version of slipway-lite knows {HEAD}. Install a newer slipway-lite.",
+            f"The database has schema {found}; this slipway-lite knows {HEAD}. Install a newer one.",
         )
     return int(found)
 

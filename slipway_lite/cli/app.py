@@ -1,0 +1,139 @@
+"""The Typer program: help and completion for everything, and every command that is not a machine command.
+
+A noun of ours is a module of this package with a Typer ``app``; it is imported when it is used. The machine commands
+are made from ``grammar.COMMANDS``: here they only help and complete, ``machine`` runs them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperGroup
+
+from slipway_lite.cli import grammar, machine
+from slipway_lite.errors import SlipwayError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PROGRAM = "slipway"
+NOUNS = {
+    "db": "The database file: where it is, what it holds, whether it is sound.",
+    "schema": "The JSON Schemas of every wire document.",
+}
+"""Our own commands, each a module of this package with ``app``."""
+
+_TYPES = {"string": str, "int": int, "bool": bool, "strings": list[str]}
+
+
+class Nouns(TyperGroup):
+    """The top-level group: nouns of ours are listed by name and imported when they are called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*self.commands, *NOUNS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        found = self.commands.get(cmd_name)
+        if found is None and cmd_name in NOUNS:
+            found = typer.main.get_command(importlib.import_module(f"slipway_lite.cli.{cmd_name}").app)
+            found.name = cmd_name
+        return found
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from slipway_lite import __version__
+
+        typer.echo(f"slipway-lite {__version__}")
+        raise typer.Exit
+
+
+def build() -> typer.Typer:
+    """The whole program."""
+    app = _typer(cls=Nouns, help="One SQLite file that remembers what coding agents did.")
+
+    @app.callback(invoke_without_command=True)
+    def top(
+        ctx: typer.Context,
+        version: bool = typer.Option(
+            False, "--version", "-v", callback=_show_version, is_eager=True, help="Print the version."
+        ),
+    ) -> None:
+        if ctx.invoked_subcommand is None:
+            typer.echo(ctx.get_help())
+
+    protocol = _typer(help="The machine protocol, for hosts.")
+    for words, command in grammar.COMMANDS.items():
+        *group, name = words.split()
+        (protocol if group else app).command(name, help=command.help)(_documented(command))
+    app.add_typer(protocol, name="protocol")
+    return app
+
+
+def _typer(**settings: Any) -> typer.Typer:
+    return typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        **settings,
+    )
+
+
+def _documented(command: grammar.Command) -> Callable[..., None]:
+    """A function with the parameters of ``command``, for Typer to read. It is never called: ``machine`` runs these."""
+
+    def never_called(**_: Any) -> None:
+        raise AssertionError("machine commands do not run through Typer")
+
+    parameters = []
+    if command.positional:
+        name, least, _, text = command.positional
+        default = typer.Argument(... if least else None, help=text)
+        parameters.append(_parameter(name, default, str))
+    for name, kind, value, text in command.flags.values():
+        declaration = f"--{name}"
+        parameters.append(_parameter(name, typer.Option(value, declaration, help=text), _TYPES[kind]))
+    never_called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what Typer reads
+    never_called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return never_called
+
+
+def _parameter(name: str, default: Any, kind: Any) -> inspect.Parameter:
+    return inspect.Parameter(name.replace("-", "_"), inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def show_help(argv: list[str]) -> int:
+    """Print the help of a machine command; anything else on the line does not matter."""
+    words = next(words for words in grammar.COMMANDS if set(words.split()) <= set(argv))
+    build()([*words.split(), "--help"], prog_name=PROGRAM, standalone_mode=False)
+    return 0
+
+
+def execute(argv: list[str]) -> int:
+    """Run a command of ours and return its exit status; a refusal is one JSON line on standard error."""
+    app = build()
+    if "_SLIPWAY_COMPLETE" in os.environ:
+        from typer._completion_classes import completion_init
+
+        completion_init()
+        app(prog_name=PROGRAM)
+        return 0
+    try:
+        status = app(argv, prog_name=PROGRAM, standalone_mode=False)
+    except SlipwayError as error:
+        return machine.report(error, argv)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stderr.write("Interrupted.\n")
+        return 130
+    except Exception as error:
+        # Usage errors of Typer's own parser, told by their shape: their classes are private to Typer.
+        if not hasattr(error, "format_message"):
+            raise
+        return machine.report(grammar.usage(error.format_message()), argv)
+    return status if isinstance(status, int) else 0

@@ -1,0 +1,130 @@
+"""``slipway db``: the one file, for its owner."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from slipway_lite.canon import is_digest
+from slipway_lite.cli.output import emit, progress
+from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption, database, existing
+from slipway_lite.errors import SlipwayError, UsageError
+from slipway_lite.store.connection import Store, open_store, read_store
+
+app = typer.Typer(no_args_is_help=True, help="The database file: where it is, what it holds, whether it is sound.")
+
+WHY = {
+    "option": "given with --db",
+    "environment": "given in SLIPWAY_DB",
+    "repository": "the place of this repository",
+    "user": "no repository here, so the place of this user",
+}
+
+
+def _projectors() -> list[Any]:
+    from slipway_lite.protocol.replay import RunProjector
+
+    return [RunProjector()]
+
+
+@app.command()
+def path(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = False) -> None:
+    """Print where the database is, and why.
+
+    Example: slipway db path
+    """
+    where, rule = database(db, root)
+    emit({"path": where, "rule": rule}, json, [f"{where}  ({WHY[rule]})"])
+
+
+@app.command()
+def info(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = False) -> None:
+    """Say what is known about the file without changing it: versions, size, permissions, rows, free disk.
+
+    Example: slipway db info --json
+    """
+    from slipway_lite.store.facts import facts
+
+    document = facts(*database(db, root))
+    lines = [f"{name.replace('_', ' ')}: {value}" for name, value in document.items() if not isinstance(value, dict)]
+    lines += [f"  {table}: {count} rows" for table, count in document["rows"].items()]
+    emit(document, json, lines)
+
+
+@app.command()
+def head(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = False) -> None:
+    """Print the newest link of the chain as SEQ:SHA256, to write down elsewhere.
+
+    With it, `db verify --head` finds a tail that was cut off and a chain that was recomputed.
+
+    Example: slipway db head >> ~/slipway-heads.txt
+    """
+    from slipway_lite.store.journal import head as newest
+
+    seq, digest = read_store(existing(db, root), lambda store: newest(store.connection))
+    emit({"seq": seq, "sha256": digest}, json, [f"{seq}:{digest}"])
+
+
+@app.command()
+def verify(
+    db: DatabaseOption = "",
+    root: RootOption = "",
+    head: Annotated[str, typer.Option("--head", help="A SEQ:SHA256 that `db head` printed earlier.")] = "",
+    json: JsonOption = False,
+) -> None:
+    """Check the whole chain, every journal row and material, and every projection against its replay.
+
+    Names each row that is wrong and leaves with 3. Writes nothing.
+
+    Example: slipway db verify --head "$(cat head.txt)"
+    """
+    from slipway_lite.store.verify import verify as check
+
+    noted = _noted_head(head) if head else None
+    show = progress("verified")
+
+    def work(store: Store) -> dict[str, Any]:
+        return check(store, _projectors(), noted, show)
+
+    report = read_store(existing(db, root), work)
+    if report["problems"]:
+        first = report["problems"][0]
+        raise SlipwayError(
+            "database_not_verified",
+            f"{len(report['problems'])} rows are not what was written; the first is {first['table']} {first['row']}, "
+            f"which {first['problem']}.",
+            details=report,
+        )
+    emit(
+        report,
+        json,
+        [f"{report['ledger_rows']} ledger rows are sound, and every projection equals its replay."],
+    )
+
+
+def _noted_head(text: str) -> tuple[int, str]:
+    seq, _, digest = text.strip().partition(":")
+    if not (seq.isascii() and seq.isdigit() and is_digest(digest)):
+        raise UsageError("invalid_head", "--head takes SEQ:SHA256 as `slipway db head` prints it.")
+    return int(seq), digest
+
+
+@app.command()
+def rebuild(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = False) -> None:
+    """Drop every projection and replay the journals into the same rows.
+
+    Example: slipway db rebuild
+    """
+    from slipway_lite.store.projections import rebuild as replay
+
+    with open_store(existing(db, root)) as store:
+        unreplayable = replay(store, _projectors(), progress("replayed"))
+    document = {"unreplayable": [{"stream": stream, "sequence": sequence} for stream, sequence in unreplayable]}
+    if unreplayable:
+        raise SlipwayError(
+            "journal_unreplayable",
+            f"{len(unreplayable)} journals do not replay to their end; the projections hold what they gave.",
+            details=document,
+        )
+    emit(document, json, ["Every projection was rebuilt from its journal."])

@@ -1,0 +1,34 @@
+"""Read what a command is handed: private files opened safely, and standard input (machine-protocol §1.4)."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+
+def read_regular(path: str, limit: int) -> bytes:
+    """At most ``limit`` + 1 bytes of a regular file that is no symlink itself. Raises :class:`OSError` otherwise.
+
+    Reading one byte more than allowed lets the caller tell "exactly at the limit" from "over it".
+    """
+    seen = os.lstat(path)
+    if not stat.S_ISREG(seen.st_mode):
+        raise OSError("not a regular file")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        opened = os.fstat(descriptor)
+        if not stat.S_ISREG(opened.st_mode) or (opened.st_dev, opened.st_ino) != (seen.st_dev, seen.st_ino):
+            raise OSError("replaced while it was opened")
+        return read_descriptor(descriptor, limit)
+    finally:
+        os.close(descriptor)
+
+
+def read_descriptor(descriptor: int, limit: int) -> bytes:
+    """At most ``limit`` + 1 bytes from an open descriptor."""
+    chunks = []
+    left = limit + 1
+    while left > 0 and (chunk := os.read(descriptor, min(left, 1 << 20))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return b"".join(chunks)

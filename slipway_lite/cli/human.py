@@ -1,0 +1,119 @@
+"""Text for people. Nothing here is contractual, and control characters of a Run never reach a terminal."""
+
+from __future__ import annotations
+
+from slipway_lite.canon import encode
+from slipway_lite.protocol import next as following
+from slipway_lite.protocol.shells import posix
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slipway_lite.protocol.run import Run
+
+QUESTION_LENGTH = 200
+_HTML = (("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e"))
+
+
+def as_status_json(document: dict[str, Any]) -> str:
+    """One JSON line as ``status`` writes it: ``&``, ``<`` and ``>`` escaped (machine-protocol §0.3)."""
+    text = encode(document)
+    for character, escape in _HTML:
+        text = text.replace(character, escape)
+    return text + "\n"
+
+
+def visible(text: str) -> str:
+    """``text`` on one line, with every control character replaced, so that it cannot steer a terminal."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text.split()))
+
+
+def shortened(text: str) -> str:
+    line = visible(text)
+    return line if len(line) <= QUESTION_LENGTH else line[: QUESTION_LENGTH - 1] + "…"
+
+
+def choices(step: dict[str, Any]) -> list[str]:
+    """One bullet per variant: the command where nothing is missing, else what is (§1.8)."""
+    if not step["variants"]:
+        return []
+    lines = ["Next choices:"]
+    for variant in step["variants"]:
+        missing = [item for item in variant["inputs"] if item["required"]]
+        if not missing:
+            lines.append(f"  - {variant['id']}: {posix(variant['base_argv'])}")
+            continue
+        wanted = ", ".join(_wanted(item) for item in missing)
+        lines.append(f"  - {variant['id']}: needs {wanted}")
+    return lines
+
+
+def _wanted(item: dict[str, Any]) -> str:
+    text = f"{item['name']} ({item['type']} via {item['flag']})"
+    return text + (f" choices={'|'.join(item['choices'])}" if "choices" in item else "")
+
+
+def _text(lines: list[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def _head(run: Run) -> list[str]:
+    return [
+        f"Run:     {run.run_id}",
+        f"State:   {run.state}" + (f" ({run.pause_reason})" if run.pause_reason else ""),
+        f"Goal:    {visible(run.goal)}",
+        f"Budget:  {run.remaining_budget} of {run.initial_budget} left",
+    ]
+
+
+def _action(run: Run) -> list[str]:
+    action = run.visible_action
+    return [f"Action:  {action.kind} {action.action_id}"] if action is not None else []
+
+
+def started(run: Run) -> str:
+    return _text([*_head(run), *_action(run), *choices(following.derive(run))])
+
+
+def stopped(run: Run) -> str:
+    return _text([f"Run {run.run_id} is stopped.", *choices(following.derive(run))])
+
+
+def run_status(run: Run) -> str:
+    lines = _head(run)
+    if run.pinned_source is not None:
+        lines.append(f"Source:  {run.pinned_source['canonical_url']} {visible(run.pinned_source['title'])}")
+    action = run.visible_action
+    if run.state == "paused" and action is not None and action.outcome is not None:
+        lines.append(f"Asked:   {shortened(action.outcome['pause']['question'])}")
+    if run.source_candidate is not None:
+        lines.append(
+            f"Waiting: source candidate {run.source_candidate['candidate_id']}"
+            f" ({run.source_candidate['classification_code']})"
+        )
+    lines += _action(run)
+    if run.summary is not None:
+        lines += ["Summary:", *(f"  {visible(line)}" for line in run.summary.split("\n"))]
+    return _text([*lines, *choices(following.derive(run))])
+
+
+def status_list(local: list[Run], stubs: list[dict[str, Any]], unavailable: list[dict[str, Any]]) -> str:
+    lines = [
+        (
+            run.created_at,
+            f"{run.run_id}  {run.state}  remaining={run.remaining_budget}  {shortened(run.goal)}",
+        )
+        for run in local
+    ]
+    lines += [
+        (
+            stub["created_at"],
+            "  ".join((stub["id"], stub["state"], "foreign=true", f"workspace={visible(stub['workspace'])}"))
+            + f"  {shortened(stub['goal'])}",
+        )
+        for stub in stubs
+    ]
+    texts = [line for _, line in sorted(lines)]
+    texts += [f"{item['id']}  unavailable  code={item['code']}" for item in unavailable]
+    return _text(texts or ['No Runs yet. Start one: slipway run "what should be done"'])

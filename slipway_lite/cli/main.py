@@ -1,0 +1,34 @@
+"""Entry point of ``slipway``: machine commands straight to the fast path, everything else to Typer."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from slipway_lite.cli import streams
+
+
+def main() -> None:
+    """Run the command line in ``sys.argv`` and leave with its exit status."""
+    streams.guard()
+    argv = sys.argv[1:]
+    status = execute(argv)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Nothing is left to clean up: the database is closed, the streams are flushed. Tearing the interpreter down
+    # would cost a machine command a tenth of its time.
+    os._exit(status)
+
+
+def execute(argv: list[str]) -> int:
+    """The exit status of one command line."""
+    if "_SLIPWAY_COMPLETE" not in os.environ:
+        from slipway_lite.cli import grammar
+
+        if grammar.is_machine(argv):
+            from slipway_lite.cli import machine
+
+            return machine.run(argv)
+    from slipway_lite.cli.app import execute as execute_typer
+
+    return execute_typer(argv)

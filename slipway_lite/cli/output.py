@@ -1,0 +1,41 @@
+"""What our own commands print: exactly one document on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from slipway_lite.canon import encode
+from slipway_lite.cli import streams
+from slipway_lite.errors import SlipwayError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+
+def emit(document: Any, as_json: bool, lines: Iterable[str]) -> None:
+    """Print ``document`` as one JSON line, or ``lines`` for people. Raises ``output_failed`` when it is not taken."""
+    text = encode(document) + "\n" if as_json else "".join(f"{line}\n" for line in lines)
+    try:
+        streams.write(1, text)
+    except OSError as error:
+        raise SlipwayError("output_failed", "The answer could not be written to standard output.") from error
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """Left-aligned columns, for people."""
+    cells = [list(headings), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(headings))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+
+
+def progress(label: str) -> Callable[[int, int], None] | None:
+    """A progress line on standard error when that is a terminal, else ``None``."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(done: int, total: int) -> None:
+        sys.stderr.write(f"\r{label} {done}/{total}" + ("\n" if done == total else ""))
+        sys.stderr.flush()
+
+    return show

@@ -1,0 +1,98 @@
+"""Read Runs back from their journals: rows to a verified, folded Run."""
+
+from __future__ import annotations
+
+import json
+
+from slipway_lite.protocol import fold
+from slipway_lite.protocol.projection import touched_rows
+from slipway_lite.store.journal import first_unsound
+from slipway_lite.store.tables import PROJECTIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slipway_lite.protocol.run import Run
+    from slipway_lite.store.connection import Store
+    from slipway_lite.store.journal import EventRow
+    from slipway_lite.store.projections import Sink
+
+STREAM_PREFIX = "run:"
+
+
+class Unreplayable(Exception):
+    """The journal of a Run is not what was written. ``sequence`` is the first event that cannot be trusted."""
+
+    def __init__(self, sequence: int) -> None:
+        super().__init__(f"event {sequence} of the journal is missing or was changed")
+        self.sequence = sequence
+
+
+def stream(run_id: str) -> str:
+    return STREAM_PREFIX + run_id
+
+
+def steps(run_id: str, rows: Iterable[EventRow]) -> Iterator[Run]:
+    """The one Run after each of its events. Raises :class:`Unreplayable` at the first that does not fit."""
+    run: Run | None = None
+    for expected, (seq, sequence, at, kind, raw, *_) in enumerate(rows, 1):
+        try:
+            data = json.loads(raw)
+            if sequence != expected or (run is None) != (kind == "run_started"):
+                raise Unreplayable(expected)
+            if run is None:
+                if data["run_id"] != run_id:
+                    raise Unreplayable(1)
+                run = fold.start(run_id, at, data)
+            else:
+                fold.apply(run, kind, at, data)
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, AssertionError) as error:
+            raise Unreplayable(expected) from error
+        run.event_count, run.head_seq = sequence, seq
+        yield run
+    if run is None:
+        raise Unreplayable(1)
+
+
+def replay(run_id: str, rows: Iterable[EventRow]) -> Run:
+    """The Run after all of its events. Raises :class:`Unreplayable`."""
+    for run in steps(run_id, rows):  # noqa: B007  # the last one is what we want
+        pass
+    return run
+
+
+def load(store: Store, run_id: str) -> Run | None:
+    """The Run, each of its events verified against the ledger; ``None`` when the file has no such Run.
+
+    Raises :class:`Unreplayable` when an event is missing, was changed, or does not follow from those before.
+    """
+    rows = store.events(stream(run_id))
+    known = store.rows("select event_count, head_seq from runs where run_id = ?", (run_id,))
+    if not rows and not known:
+        return None
+    unsound = first_unsound(stream(run_id), rows)
+    if unsound is not None:
+        raise Unreplayable(unsound)
+    if known != [(len(rows), rows[-1][0])]:
+        raise Unreplayable(len(rows) + 1)
+    return replay(run_id, rows)
+
+
+class RunProjector:
+    """Replays every ``run:`` stream into the read tables of Runs."""
+
+    tables = PROJECTIONS["run"]
+
+    def project(self, store: Store, sink: Sink) -> None:
+        streams = store.rows(
+            "select stream from journal_events where sequence = 1 and stream > 'run:' and stream < 'run;'"
+        )
+        for done, (name,) in enumerate(streams, 1):
+            try:
+                for run in steps(name.removeprefix(STREAM_PREFIX), store.events(name)):
+                    for table, row in touched_rows(run):
+                        sink.row(table, row)
+            except Unreplayable as error:
+                sink.broken(name, error.sequence)
+            sink.advance(done, len(streams))

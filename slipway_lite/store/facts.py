@@ -1,0 +1,54 @@
+"""Facts about a database file, for its owner. Reads only."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from slipway_lite.store import sqlite
+from slipway_lite.store.connection import Store, read_store
+from slipway_lite.store.journal import head
+from slipway_lite.store.migrations import HEAD, version
+from slipway_lite.store.tables import APPEND_ONLY, LEDGER, PROJECTIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+ADVICE = (
+    "SQLite before {fixed} can lose pages of a WAL database when two processes reset the log at once; "
+    "install pysqlite3, or a Python with a newer SQLite."
+)
+
+
+def facts(path: str, rule: str) -> dict[str, Any]:
+    """What is known about the file at ``path``: place, size in bytes, permissions, versions, rows, free disk bytes."""
+    library = sqlite.library_version()
+    document: dict[str, Any] = {
+        "path": path,
+        "rule": rule,
+        "exists": os.path.exists(path),
+        "sqlite_version": ".".join(map(str, library)),
+        "sqlite_advice": ADVICE.format(fixed=".".join(map(str, sqlite.WAL_RESET_FIXED_VERSION)))
+        if library < sqlite.WAL_RESET_FIXED_VERSION
+        else "",
+        "schema_version_known": HEAD,
+        "rows": {},
+    }
+    if document["exists"]:
+        found = os.stat(path)
+        free = os.statvfs(path)
+        document |= {
+            "size_bytes": found.st_size,
+            "permissions": oct(stat.S_IMODE(found.st_mode)),
+            "free_disk_bytes": free.f_bavail * free.f_frsize,
+        }
+        document |= read_store(path, _inside)
+    return document
+
+
+def _inside(store: Store) -> dict[str, Any]:
+    tables = [LEDGER, *APPEND_ONLY, *(table for tables in PROJECTIONS.values() for table in tables)]
+    rows = {table: store.rows(f"select count(*) from {table}")[0][0] for table in tables}
+    seq, digest = head(store.connection)
+    return {"schema_version": version(store.connection), "head": f"{seq}:{digest}", "rows": rows}
