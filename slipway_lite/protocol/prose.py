@@ -41,7 +41,10 @@ def observations_dropped(count: int) -> str:
 
 BRIEFS = {
     # 115 bytes on purpose: the largest goal that an Action can carry is then the published implementation's.
-    "start": "Look at the repository, its Git state and its conventions first; only then choose what would bring the goal nearer.",
+    "start": (
+        "Look at the repository, its Git state and its conventions first; "
+        "only then choose what would bring the goal nearer."
+    ),
     "decision": "Orient again: the decision that was asked for is now among the decisions in the context.",
     "declined": (
         "The destructive step was not confirmed. Do not carry it out; look for a way to the goal that destroys nothing."

@@ -183,7 +183,7 @@ class Service(Runs):
             if error.sequence == 1:
                 raise SlipwayError(
                     "runtime_error",
-                    "The first record of the Run cannot be trusted; nothing was changed. `slipway db verify` says more.",
+                    "The first record of the Run cannot be trusted; nothing changed. `slipway db verify` says more.",
                     next=self.inspect(run_id),
                 ) from error
             raise SlipwayError(
