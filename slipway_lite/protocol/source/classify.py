@@ -11,7 +11,7 @@ from slipway_lite.protocol.source import digests
 from slipway_lite.protocol.source.body import first_line, manifest_text
 from slipway_lite.protocol.source.codes import VALID_CHANGE, InvalidChange
 from slipway_lite.protocol.source.manifest import MANIFEST_VERSION, PROFILE, decode_manifest
-from slipway_lite.text import is_blank, normalize_newlines
+from slipway_lite.text import is_blank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _parent(envelope: dict[str, Any]) -> dict[str, Any]:
 
 
 def _snapshot(envelope: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    manifest = decode_manifest(manifest_text(normalize_newlines(envelope["body"])))
+    manifest = decode_manifest(manifest_text(envelope["body"]))
     sections, materials = _sections(manifest, envelope["comments"])
     snapshot = (
         _versions(envelope) | {"manifest_version": MANIFEST_VERSION, "profile": PROFILE} | _identity(envelope)
@@ -136,7 +136,7 @@ def _payload(entry: dict[str, Any], comment: dict[str, Any], number: int) -> str
         )
     if comment["is_minimized"]:
         raise InvalidChange("source_section_minimized", f"The comment of section {number} is minimized.")
-    body = normalize_newlines(comment["body"])
+    body: str = comment["body"]
     if digests.comment_body(body) != entry["body_sha256"]:
         raise InvalidChange(
             "source_section_hash_mismatch", f"The comment of section {number} has another digest."

@@ -69,7 +69,7 @@ def source_revision(source: Mapping[str, Any]) -> str:
 
 
 def observation(envelope: Mapping[str, Any]) -> str:
-    """``observation_sha256`` of an envelope that is no valid Change: equal rejected heads have equal ones.
+    """``observation_sha256`` of a decoded envelope that is no valid Change; equal heads have equal ones.
 
     It is provenance: no requirement, and no proof that the host fetched anything.
     """
@@ -78,8 +78,8 @@ def observation(envelope: Mapping[str, Any]) -> str:
         envelope["repository_id"],
         envelope["issue_id"],
         normalize_newlines(envelope["title"]),
-        normalize_newlines(envelope["body"]),
+        envelope["body"],
     ]
     for comment in sorted(envelope["comments"], key=lambda comment: comment["node_id"]):
-        fields += (comment["node_id"], comment_body(normalize_newlines(comment["body"])))
+        fields += (comment["node_id"], comment_body(comment["body"]))
     return framed("slipway-source-observation/v2", *fields)

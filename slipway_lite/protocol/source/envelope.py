@@ -21,6 +21,7 @@ from slipway_lite.protocol.source.shape import (
     is_plain_text,
     require_unique,
 )
+from slipway_lite.text import normalize_newlines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,6 +137,8 @@ COMMENT: dict[str, Rule] = {
 def decode_envelope(raw: bytes, code: str = "invalid_source") -> dict[str, Any]:
     """The source envelope in ``raw``, with every key of :data:`ENVELOPE`; ``parent`` may be ``None``.
 
+    Line endings of bodies are normalised here, once: nothing later depends on what they were (§8.3).
+
     Raises :class:`UsageError` with ``code`` for anything that machine-protocol §8.2 calls a hard error: more
     than 16 MiB, JSON that is not strict, an unknown key, a wrong type, or a rule of §8.1. ``run`` reports
     ``invalid_source``; ``resume`` passes ``invalid_source_candidate``.
@@ -151,6 +154,7 @@ def _envelope(value: object) -> dict[str, Any]:
     url = envelope["canonical_url"]
     if issue_number_of(url) != str(envelope["issue_number"]):
         raise InvalidDocument("It must end with the issue number.", "$.canonical_url")
+    envelope["body"] = _normalized(envelope["body"])
     for index, label in enumerate(envelope["labels"]):
         if type(label) is not str or not is_plain_text(label):
             raise InvalidDocument("It must be text that is not blank.", f"$.labels[{index}]")
@@ -168,4 +172,10 @@ def _comment(value: object, issue_url: str, path: str) -> dict[str, Any]:
     comment = conform(value, COMMENT, path)
     if comment["url"] != f"{issue_url}#issuecomment-{comment['database_id']}":
         raise InvalidDocument("It must be the URL of this comment on this issue.", f"{path}.url")
+    comment["body"] = _normalized(comment["body"])
     return comment
+
+
+def _normalized(text: str) -> str:
+    # Replacing line endings that are not there would cost more than hashing the text.
+    return normalize_newlines(text) if "\r" in text else text
