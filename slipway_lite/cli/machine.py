@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from slipway_lite.cli.grammar import Parsed
     from slipway_lite.protocol.observation import Observing
     from slipway_lite.protocol.run import Run
-    from slipway_lite.protocol.service import Service
+    from slipway_lite.protocol.service import Classified, Service
     from slipway_lite.protocol.workspace import Workspace
 
     Handler = Callable[["Call"], str]
 
 TEXT_LIMIT = 262_144
-SOURCE_LIMIT = 16 * 1024 * 1024
 _RUN_ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 
@@ -212,9 +211,29 @@ def _start(call: Call) -> str:
     if "source-file" in flags.given and not flags["source-file"]:
         raise UsageError("source_file_required", "--source-file needs the path of a source envelope.")
     call.look_early()
-    service = call.service()
-    run = service.start(goal, flags["budget"], not flags["no-review"])
+    source = None
+    if "source-file" in flags.given:
+        workspace = call.workspace()
+        again = following.start(workspace.id, workspace.worktree_root, flags["budget"], not flags["no-review"], True)
+        source = _source(flags["source-file"], "invalid_source", lambda: again)
+    run = call.service().start(goal, flags["budget"], not flags["no-review"], source)
     return answered(call, run, "started")
+
+
+def _source(path: str, code: str, step: Callable[[], dict[str, Any]]) -> Classified:
+    """The classified envelope in a source file, and its materials; ``step`` is the ``next`` of a refusal."""
+    from slipway_lite.protocol.source.classify import classify
+    from slipway_lite.protocol.source.envelope import ENVELOPE_LIMIT, decode_envelope
+
+    try:
+        try:
+            raw = read_regular(path, ENVELOPE_LIMIT)
+        except (OSError, ValueError) as error:
+            raise UsageError(code, "The source file is missing, unreadable, or no regular file.") from error
+        return classify(decode_envelope(raw, code))
+    except UsageError as error:
+        error.next = step()
+        raise
 
 
 def _goal(flags: Parsed) -> str:
@@ -348,6 +367,8 @@ def _skip(call: Call) -> str:
 
 
 def _resume(call: Call) -> str:
+    from slipway_lite.protocol.resume import Mode
+
     flags = call.flags
     run_id = call.run_id(flags.positionals[0])
     if "budget" in flags.given and not following.BUDGET_MINIMUM <= flags["budget"] <= following.BUDGET_MAXIMUM:
@@ -369,9 +390,26 @@ def _resume(call: Call) -> str:
             "Give one of --source-file, --use-pinned-source, or --source-choice.",
             run_id,
         )
-    service = call.service()
-    run = service.resume_ad_hoc(run_id, flags["budget"], flags["use-pinned-source"] or choice)
-    return answered(call, run, "", run.last_resume_result)
+    mode = Mode(flags["use-pinned-source"], None, flags["source-choice"], flags["candidate"])
+    materials: list[tuple[str, str]] = []
+    if "source-file" in flags.given:
+        call.workspace()
+        mode.classification, materials = _source(
+            flags["source-file"], "invalid_source_candidate", lambda: _resume_again(call, run_id)
+        )
+    run, receipt = call.service().resume(run_id, flags["budget"], mode, materials)
+    return answered(call, run, "", receipt)
+
+
+def _resume_again(call: Call, run_id: str) -> dict[str, Any]:
+    """How to resume the Run after all: as it is on record, or with a fresh source where it cannot be read."""
+    from slipway_lite.protocol.reading import Reading
+
+    workspace = call.workspace()
+    try:
+        return following.derive_resume(Reading(workspace).run(run_id))
+    except SlipwayError:
+        return following.refresh_source(workspace.id, workspace.worktree_root, run_id, call.flags["budget"])
 
 
 def _material(call: Call) -> str:

@@ -1,9 +1,9 @@
 """Decide what a command does to a Run: an event to write, a replay, or a refusal (machine-protocol §4.2, §4.7). Pure.
 
 Each function takes the Run as it is and the facts of the request, checks in the order of the specification, and
-returns the data of the event to append; ``None`` means that the same request was accepted before, so that the
-Run as it is now is the answer and nothing is written. A refusal is a :class:`SlipwayError` that carries the ``next``
-and the run-state details of the Run it was refused on.
+returns the kind and the data of the event to append; ``None`` means that the same request was accepted before, so
+that the Run as it is now is the answer and nothing is written. A refusal is a :class:`SlipwayError` that carries the
+``next`` and the run-state details of the Run it was refused on.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slipway_lite.protocol.run import Run
+
+    Event = tuple[str, dict[str, Any]]
 
 WHAT_WORKS = {
     "action": "Hand in the Outcome of its current Action, or skip that Action.",
@@ -51,7 +53,7 @@ def answer_sha256(action_id: str, confirm: bool, scope_sha256: str, text: str) -
     return framed("slipway-answer/v1", action_id, "true" if confirm else "false", scope_sha256, text)
 
 
-def submit(run: Run, action_id: str, outcome: dict[str, Any], payload_sha256: str) -> dict[str, Any] | None:
+def submit(run: Run, action_id: str, outcome: dict[str, Any], payload_sha256: str) -> Event | None:
     """``outcome_submitted`` for an Outcome of the exact shape and the digest of its raw bytes."""
     record = run.by_id.get(action_id)
     if record is not None and record.outcome is not None:
@@ -74,7 +76,8 @@ def submit(run: Run, action_id: str, outcome: dict[str, Any], payload_sha256: st
         error.next = following.derive(run)
         raise
     _check_supersession(run, outcome)
-    return {"action_id": action_id, "outcome": outcome, "outcome_payload_sha256": payload_sha256}
+    data = {"action_id": action_id, "outcome": outcome, "outcome_payload_sha256": payload_sha256}
+    return "outcome_submitted", data
 
 
 def _check_supersession(run: Run, outcome: dict[str, Any]) -> None:
@@ -96,7 +99,7 @@ def _check_supersession(run: Run, outcome: dict[str, Any]) -> None:
         )
 
 
-def answer(run: Run, action_id: str, text: str | None, confirm: bool, scope_sha256: str) -> dict[str, Any] | None:
+def answer(run: Run, action_id: str, text: str | None, confirm: bool, scope_sha256: str) -> Event | None:
     """``answer_recorded`` for a decision, a decline, or a destructive confirmation."""
     payload_sha256 = answer_sha256(action_id, confirm, scope_sha256, text or "")
     recorded = run.answer_for(action_id)
@@ -136,7 +139,9 @@ def answer(run: Run, action_id: str, text: str | None, confirm: bool, scope_sha2
         "confirm_destructive": confirm,
         "payload_sha256": payload_sha256,
     }
-    return data | {"scope_sha256": scope_sha256} if confirm else data
+    if confirm:
+        data["scope_sha256"] = scope_sha256
+    return "answer_recorded", data
 
 
 def _check_confirmation(run: Run, confirm: bool, scope_sha256: str) -> None:
@@ -169,38 +174,17 @@ def refuse_unaffordable(run: Run) -> None:
         )
 
 
-def skip(run: Run, action_id: str) -> dict[str, Any]:
+def skip(run: Run, action_id: str) -> Event:
     """``action_skipped`` for the current Action; never idempotent."""
     if run.state not in ("active", "paused"):
         raise refusal(run, "run_not_skippable", "there is nothing to skip.")
     if run.current is None or run.current.action_id != action_id:
         raise refusal(run, "stale_action", "this is not its current Action.")
-    return {"action_id": action_id}
+    return "action_skipped", {"action_id": action_id}
 
 
-def stop(run: Run) -> dict[str, Any]:
+def stop(run: Run) -> Event:
     """``run_stopped``; stopping again is another event with the same answer."""
     if run.state == "ended":
         raise refusal(run, "run_already_ended", "there is nothing to stop.")
-    return {}
-
-
-def check_resumable(run: Run) -> None:
-    """Only what ``next`` calls a resume may be resumed, so that a retry never voids new work silently."""
-    if run.state == "ended":
-        raise refusal(run, "run_already_ended", "it cannot be resumed.")
-    if following.derive(run)["operation"] != "resume":
-        raise refusal(run, "run_not_resumable", "resuming would void its outstanding work; stop it first for that.")
-
-
-def resume_ad_hoc(run: Run, budget: int, source_option: bool) -> dict[str, Any]:
-    """``run_resumed`` for a Run without a source; ``budget`` 0 keeps or refills what is left."""
-    check_resumable(run)
-    if source_option:
-        raise refusal(
-            run,
-            "source_mode_not_allowed",
-            "it has no source, so it takes no source option.",
-            resume_only=True,
-        )
-    return {"budget": budget}
+    return "run_stopped", {}

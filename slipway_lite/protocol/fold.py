@@ -32,10 +32,15 @@ def start(run_id: str, at: str, data: dict[str, Any]) -> Run:
 
 
 def apply(run: Run, kind: str, at: str, data: dict[str, Any]) -> None:
-    """Fold one later event of ``kind`` into ``run``."""
+    """Fold one later event of ``kind`` into ``run``. Raises :class:`KeyError` for a kind that does not exist."""
     run.forget_touched()
     run.updated_at = at
-    EVENTS[kind](run, at, data)
+    if kind in EVENTS:
+        EVENTS[kind](run, at, data)
+    else:
+        from slipway_lite.protocol.fold_source import SOURCE_EVENTS
+
+        SOURCE_EVENTS[kind](run, kind, at, data)
 
 
 def _submitted(run: Run, at: str, data: dict[str, Any]) -> None:
@@ -56,7 +61,7 @@ def _submitted(run: Run, at: str, data: dict[str, Any]) -> None:
     run.pending_request = run.grant = None
     if outcome["status"] == "needs_input":
         if _observe(run, record.kind, outcome, data, at):
-            _pause(run, outcome["pause"]["reason"])
+            pause(run, outcome["pause"]["reason"])
             run.pending_request = outcome["pause"]["destructive_request"]
         return
     run.pending += outcome["suggested_actions"]
@@ -83,7 +88,7 @@ def _look(run: Run, git: dict[str, Any], failure: str, at: str) -> bool:
     if "failure" in git:
         run.looked(at, "failed", None)
         run.pending_request = run.grant = None
-        _pause(run, "environment_unavailable")
+        pause(run, "environment_unavailable")
         run.known_issues.append(failure + git["failure"])
         return False
     _saw(run, git, at)
@@ -103,7 +108,7 @@ def _saw(run: Run, git: dict[str, Any], at: str) -> None:
         run.doubt_once(prose.ATTRIBUTION_UNCERTAINTY)
 
 
-def _pause(run: Run, reason: str) -> None:
+def pause(run: Run, reason: str) -> None:
     run.state, run.pause_reason = "paused", reason
 
 
@@ -135,7 +140,7 @@ def _issue(run: Run, kind: str, brief: str, data: dict[str, Any], at: str, *, ho
         run.pending_request = run.grant = None
     if run.remaining_budget < 1:
         run.pending_request = run.grant = run.current = None
-        _pause(run, "budget_exhausted")
+        pause(run, "budget_exhausted")
         return
     record = Record(run, data["next_action_id"], kind, brief, host_brief, run.grant, at)
     run.remaining_budget -= 1
@@ -223,7 +228,7 @@ def _confirmed(run: Run, record: Record, answer: dict[str, Any], data: dict[str,
     if run.remaining_budget < 1:
         _void_current(run)
         run.pending_request = run.grant = None
-        _pause(run, "budget_exhausted")
+        pause(run, "budget_exhausted")
         return
     _drop_pending(run, prose.DESTRUCTIVE_CONFIRMED)
     run.grant = {
@@ -291,4 +296,4 @@ EVENTS: dict[str, Callable[[Run, str, dict[str, Any]], None]] = {
     "run_stopped": _stopped,
     "run_resumed": _resumed,
 }
-"""What each event after ``run_started`` does (§6.2)."""
+"""What each event after ``run_started`` does (§6.2); those of a source are in ``fold_source``."""

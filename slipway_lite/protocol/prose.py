@@ -62,6 +62,21 @@ BRIEFS = {
 }
 """Briefs that the CLI gives an Action on a particular occasion."""
 
+SOURCE_OBSERVATIONS = {
+    "source_refreshed_unchanged": "source_refreshed_unchanged: The fetched source is the pinned one.",
+    "source_refreshed_non_material": (
+        "source_refreshed_non_material: The issue's title or repository changed; its requirements did not."
+    ),
+    "source_projection_drift": (
+        "source_projection_drift: The issue is found at another place; its requirements did not change."
+    ),
+    "source_refresh_skipped": "source_refresh_skipped: The Run went on with the pinned source, without a fetch.",
+    "source_candidate_invalid": "source_candidate_invalid: The fetched source is no valid Change.",
+    "source_amendment_candidate": "source_amendment_candidate: The fetched source amends the accepted requirements.",
+    "source_amended": "source_amended: The amended requirements were adopted.",
+    "source_pinned": "source_pinned: The pinned requirements were kept.",
+}
+
 DEFAULT_BRIEFS = {
     "orient": "Look at the repository and state what matters for the goal.",
     "clarify": "Settle the one open decision: look for the fact in the repository first, then ask one question.",

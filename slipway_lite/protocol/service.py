@@ -16,18 +16,22 @@ from slipway_lite.protocol.git import GitError
 from slipway_lite.protocol.observation import Observing
 from slipway_lite.protocol.projection import write_touched
 from slipway_lite.protocol.runs import Runs, mutation_details
+from slipway_lite.store.materials import store_material
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
+    from slipway_lite.protocol.resume import Mode
     from slipway_lite.protocol.run import Run
     from slipway_lite.protocol.workspace import Workspace
     from slipway_lite.store.connection import Store
     from slipway_lite.store.journal import Transaction
 
-    Decide = Callable[[Run], dict[str, Any] | None]
+    Decide = Callable[[Run], commands.Event | None]
+    Classified = tuple[dict[str, Any], list[tuple[str, str]]]
+    Materials = Iterable[tuple[str, str]]
 
 EVENT_LIMIT = 4_128_768
 EVENT_VERSION = 1
@@ -44,9 +48,13 @@ class Service(Runs):
         super().__init__(workspace, db)
         self._observing = observing
 
-    def start(self, goal: str, budget: int, review: bool, source: Any = None) -> Run:
-        """Start a Run and issue its first Orient (§1.4 run, §4.5)."""
+    def start(self, goal: str, budget: int, review: bool, source: Classified | None = None) -> Run:
+        """Start a Run and issue its first Orient (§1.4 run, §4.5).
+
+        ``source`` is a classification and its materials; one that is no valid Change is ``invalid_source``.
+        """
         again = following.start(self.workspace.id, self.workspace.worktree_root, budget, review, source is not None)
+        snapshot, materials = _accepted(source, again)
         with self.open_for_writing(None) as store:
             try:
                 observation = self._observe()
@@ -67,6 +75,8 @@ class Service(Runs):
                 "initial_git": observation,
                 "next_action_id": ids.uuid4(),
             }
+            if snapshot is not None:
+                data["pinned_source"] = snapshot
             run = fold.start(run_id, at, data)
             try:
                 check_issued(run, run.records[0])
@@ -74,14 +84,12 @@ class Service(Runs):
                 error.next = again
                 raise
             with self.storing(None), store.immediate() as tx:
-                self._append(tx, run, "run_started", at, data)
+                self._append(tx, run, "run_started", at, data, materials)
         return run
 
     def submit(self, run_id: str, action_id: str, outcome: dict[str, Any], payload_sha256: str) -> Run:
         """Hand in the Outcome of the current Action (§4.2, §4.3)."""
-        return self._mutate(
-            run_id, "outcome_submitted", lambda run: commands.submit(run, action_id, outcome, payload_sha256)
-        )
+        return self._mutate(run_id, lambda run: commands.submit(run, action_id, outcome, payload_sha256))
 
     def answer(
         self, run_id: str, action_id: str, text: str | None, confirm: bool = False, scope_sha256: str = ""
@@ -90,49 +98,63 @@ class Service(Runs):
 
         A confirmation that finds no budget is recorded and still refused with ``budget_exhausted``.
         """
-        run = self._mutate(
-            run_id,
-            "answer_recorded",
-            lambda run: commands.answer(run, action_id, text, confirm, scope_sha256),
-        )
+        run = self._mutate(run_id, lambda run: commands.answer(run, action_id, text, confirm, scope_sha256))
         if confirm:
             commands.refuse_unaffordable(run)
         return run
 
     def skip(self, run_id: str, action_id: str) -> Run:
         """Skip the current Action (§4.7)."""
-        return self._mutate(run_id, "action_skipped", lambda run: commands.skip(run, action_id))
+        return self._mutate(run_id, lambda run: commands.skip(run, action_id))
 
     def stop(self, run_id: str) -> Run:
         """Stop a Run and void its outstanding work (§4.7)."""
-        return self._mutate(run_id, "run_stopped", commands.stop)
+        return self._mutate(run_id, commands.stop)
 
-    def resume_ad_hoc(self, run_id: str, budget: int = 0, source_option: bool = False) -> Run:
-        """Resume a Run without a source; ``budget`` 0 keeps or refills what is left (§4.5)."""
-        return self._mutate(run_id, "run_resumed", lambda run: commands.resume_ad_hoc(run, budget, source_option))
+    def resume(self, run_id: str, budget: int, mode: Mode, materials: Materials = ()) -> tuple[Run, dict[str, Any]]:
+        """Resume a Run (§4.7, §8.7, §8.8): the Run and the receipt of this resume.
 
-    def _mutate(self, run_id: str, kind: str, decide: Decide) -> Run:
+        ``budget`` 0 keeps or refills what is left; ``materials`` go with a fetched source. Repeating a choice
+        gives the receipt of the first time, whatever happened since.
+        """
+        from slipway_lite.protocol.resume import resume
+
+        candidate_id, at = ids.uuid4(), clock.timestamp()
+        run = self._mutate(run_id, lambda run: resume(run, budget, mode, candidate_id, at), materials)
+        if mode.choice:
+            return run, run.choices[mode.candidate][1]
+        assert run.last_resume_result is not None
+        return run, run.last_resume_result
+
+    def _mutate(self, run_id: str, decide: Decide, materials: Materials = ()) -> Run:
         git: dict[str, Any] | None = None
         with self.open_for_writing(run_id) as store:
             while True:
                 run = self._load_for_mutation(store, run_id)
-                data = decide(run)
-                if data is None:
+                event = decide(run)
+                if event is None:
                     return run
-                if git is None and _needs_git(run, kind):
+                if git is None and _needs_git(run, event[0]):
                     git = self._git_facts()
-                at = clock.timestamp()
                 with self.storing(run_id):
-                    # Folding may refuse the Action it would issue; the Run on record is untouched by that.
-                    moved = self._write(store, run, kind, at, data, git)
-                if not moved:
+                    written = self._write(store, run, event, git, materials)
+                if written:
                     return run
 
     def _write(
-        self, store: Store, run: Run, kind: str, at: str, data: dict[str, Any], git: dict[str, Any] | None
+        self,
+        store: Store,
+        run: Run,
+        event: commands.Event,
+        git: dict[str, Any] | None,
+        materials: Materials,
     ) -> bool:
-        """Fold and append one event; True when another writer was faster and nothing was written."""
-        event_count, durable_next = run.event_count, following.derive(run)
+        """Fold and append one event; False when another writer was faster, and nothing was written.
+
+        Folding may refuse the Action that it would issue; what is on record is untouched by that.
+        """
+        kind, data = event
+        event_count, durable_next, at = run.event_count, following.derive(run), clock.timestamp()
         if git is not None:
             same = git.get("observation") == run.current_git
             data = data | {"git": {"unchanged": True} if same else git}
@@ -148,11 +170,13 @@ class Service(Runs):
             del data["next_action_id"]
         with store.immediate() as tx:
             if tx.next_sequence("journal_events", replay.stream(run.run_id)) != event_count + 1:
-                return True
-            self._append(tx, run, kind, at, data)
-        return False
+                return False
+            self._append(tx, run, kind, at, data, materials)
+        return True
 
-    def _append(self, tx: Transaction, run: Run, kind: str, at: str, data: dict[str, Any]) -> None:
+    def _append(
+        self, tx: Transaction, run: Run, kind: str, at: str, data: dict[str, Any], materials: Materials
+    ) -> None:
         encoded = encode(data)
         size = len(encoded.encode())
         if size > EVENT_LIMIT:
@@ -162,6 +186,8 @@ class Service(Runs):
                 details={"context": "event payload", "size": size, "limit": EVENT_LIMIT},
                 next=self.inspect(run.run_id if run.event_count else None),
             )
+        for digest, text in materials:
+            store_material(tx, digest, text, at)
         run.head_seq = tx.append("journal_events", replay.stream(run.run_id), run.event_count + 1, at, kind, encoded)
         run.event_count += 1
         write_touched(tx, run)
@@ -204,3 +230,16 @@ class Service(Runs):
 def _needs_git(run: Run, kind: str) -> bool:
     """Whether folding the event looks at git: always but for answers, stops, resumes and a Review's own (§4.3)."""
     return kind in ("outcome_submitted", "action_skipped") and run.current is not None and run.current.kind != "review"
+
+
+def _accepted(source: Classified | None, again: dict[str, Any]) -> tuple[dict[str, Any] | None, Materials]:
+    if source is None:
+        return None, ()
+    from slipway_lite.protocol.source.classify import accepted_snapshot
+
+    classification, materials = source
+    try:
+        return accepted_snapshot(classification), materials
+    except SlipwayError as error:
+        error.next = again
+        raise

@@ -64,6 +64,4 @@ def _wrong_marker(line: str) -> InvalidChange:
         return InvalidChange("objective_marker", "The issue is an Objective; a Run needs a Change.")
     if "slipway-level:" in line:
         return InvalidChange("unsupported_marker", "The level marker is not exactly the one of change/v2.")
-    return InvalidChange(
-        "change_marker_required", "The issue body does not start with the level marker of change/v2."
-    )
+    return InvalidChange("change_marker_required", "The issue body does not start with the level marker of change/v2.")

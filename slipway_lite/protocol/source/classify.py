@@ -79,9 +79,7 @@ def _parent(envelope: dict[str, Any]) -> dict[str, Any]:
 def _snapshot(envelope: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     manifest = decode_manifest(manifest_text(envelope["body"]))
     sections, materials = _sections(manifest, envelope["comments"])
-    snapshot = (
-        _versions(envelope) | {"manifest_version": MANIFEST_VERSION, "profile": PROFILE} | _identity(envelope)
-    )
+    snapshot = _versions(envelope) | {"manifest_version": MANIFEST_VERSION, "profile": PROFILE} | _identity(envelope)
     snapshot |= {
         "source_revision": "",  # known last, stands here
         "manifest_revision": digests.manifest_revision(manifest),
@@ -94,18 +92,14 @@ def _snapshot(envelope: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]
     return snapshot, materials
 
 
-def _sections(
-    manifest: dict[str, Any], comments: list[dict[str, Any]]
-) -> tuple[list[dict[str, Any]], dict[str, str]]:
+def _sections(manifest: dict[str, Any], comments: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """The catalog and the materials; the first section that fails a check decides the code (§8.4)."""
     by_node = {comment["node_id"]: comment for comment in comments}
     sections, materials, total = [], {}, 0
     for number, entry in enumerate(manifest["sections"], 1):
         comment = by_node.pop(entry["comment_node_id"], None)
         if comment is None:
-            raise InvalidChange(
-                "source_section_missing", f"The comment of section {number} is not in the envelope."
-            )
+            raise InvalidChange("source_section_missing", f"The comment of section {number} is not in the envelope.")
         payload = _payload(entry, comment, number)
         size = len(payload.encode())
         if size > SECTION_LIMIT:
@@ -122,30 +116,22 @@ def _sections(
         sections.append(section)
         materials[section["material_sha256"]] = payload
     if by_node:
-        raise InvalidChange(
-            "source_section_unexpected", "The envelope holds a comment that no section refers to."
-        )
+        raise InvalidChange("source_section_unexpected", "The envelope holds a comment that no section refers to.")
     return sections, materials
 
 
 def _payload(entry: dict[str, Any], comment: dict[str, Any], number: int) -> str:
     """All lines after the marker line of a comment that is exactly what its manifest entry promises."""
     if comment["database_id"] != entry["comment_database_id"]:
-        raise InvalidChange(
-            "source_section_invalid", f"The comment of section {number} has another database id."
-        )
+        raise InvalidChange("source_section_invalid", f"The comment of section {number} has another database id.")
     if comment["is_minimized"]:
         raise InvalidChange("source_section_minimized", f"The comment of section {number} is minimized.")
     body: str = comment["body"]
     if digests.comment_body(body) != entry["body_sha256"]:
-        raise InvalidChange(
-            "source_section_hash_mismatch", f"The comment of section {number} has another digest."
-        )
+        raise InvalidChange("source_section_hash_mismatch", f"The comment of section {number} has another digest.")
     marker, start = first_line(body)
     if marker != SECTION_MARKER.format(key=entry["key"]):
-        raise InvalidChange(
-            "source_section_invalid", f"The comment of section {number} lacks its section marker."
-        )
+        raise InvalidChange("source_section_invalid", f"The comment of section {number} lacks its section marker.")
     payload = body[start:]
     if is_blank(payload):
         raise InvalidChange("source_section_invalid", f"The payload of section {number} is blank.")

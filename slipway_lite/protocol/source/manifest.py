@@ -78,10 +78,7 @@ def decode_manifest(text: str) -> dict[str, Any]:
 
 def _manifest(value: object) -> dict[str, Any]:
     manifest = conform(value, MANIFEST, "$")
-    sections = [
-        conform(section, SECTION, f"$.sections[{index}]")
-        for index, section in enumerate(manifest["sections"])
-    ]
+    sections = [conform(section, SECTION, f"$.sections[{index}]") for index, section in enumerate(manifest["sections"])]
     for name in ("key", "comment_node_id", "comment_database_id"):
         require_unique((section[name] for section in sections), "$.sections", name)
     for role in ROLES:

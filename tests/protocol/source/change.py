@@ -68,9 +68,7 @@ class Change:
             | {"body_sha256": digests.comment_body(normalize_newlines(section["body"]))}
             for section in self.sections
         ]
-        parent = (
-            {} if self.parent_revision is None else {"parent_requirements_revision": self.parent_revision}
-        )
+        parent = {} if self.parent_revision is None else {"parent_requirements_revision": self.parent_revision}
         return {
             "manifest_version": 2,
             "profile": "change/v2",

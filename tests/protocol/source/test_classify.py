@@ -67,9 +67,7 @@ CODES = {
     "unsupported_marker": body("<!-- slipway-level: change/v9 -->"),
     "change_marker_required": body(""),
     "source_manifest_invalid": lambda change: change.manifest.update(manifest_version=1),
-    "source_section_missing": lambda change: change.envelope.update(
-        comments=change.document()["comments"][:4]
-    ),
+    "source_section_missing": lambda change: change.envelope.update(comments=change.document()["comments"][:4]),
     "source_section_unexpected": stranger,
     "source_section_minimized": comment(is_minimized=True),
     "source_section_hash_mismatch": comment(body="<!-- slipway-section:v1 key=limits -->\nedited\n"),
@@ -90,9 +88,7 @@ def test_every_failure_code_but_the_fallback_is_provoked() -> None:
 
 
 SECTION_INVALID = {
-    "another database id": comment(
-        database_id=9, url="https://github.com/example/ship/issues/7#issuecomment-9"
-    ),
+    "another database id": comment(database_id=9, url="https://github.com/example/ship/issues/7#issuecomment-9"),
     "no marker": comment_body("text\n"),
     "an empty body": comment_body(""),
     "the marker of another section": comment_body("<!-- slipway-section:v1 key=reqs -->\nNo network.\n"),

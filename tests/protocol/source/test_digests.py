@@ -31,10 +31,7 @@ def test_material_digest_covers_the_payload_alone() -> None:
 
 def test_section_revision_covers_key_role_title_and_payload() -> None:
     section = Change().snapshot()["sections"][0]
-    assert (
-        section["section_revision"]
-        == "sha256:30545483b9d6d43f05575b5303a8b5c2b1a46576d1b365d97c6126f0627167ec"
-    )
+    assert section["section_revision"] == "sha256:30545483b9d6d43f05575b5303a8b5c2b1a46576d1b365d97c6126f0627167ec"
 
 
 def test_manifest_revision_without_a_parent() -> None:

@@ -28,8 +28,7 @@ def text_section(**changes: Any) -> str:
 
 SECTIONS = Change().manifest_document()["sections"]
 MORE = [
-    {**SECTIONS[0], "key": f"k{n}", "comment_node_id": f"IC_k{n}", "comment_database_id": 500 + n}
-    for n in range(60)
+    {**SECTIONS[0], "key": f"k{n}", "comment_node_id": f"IC_k{n}", "comment_database_id": 500 + n} for n in range(60)
 ]
 
 REFUSED = {
@@ -113,9 +112,7 @@ def test_manifest_is_accepted(name: str) -> None:
 
 def test_order_of_the_sections_is_kept() -> None:
     manifest = decode_manifest(text(sections=SECTIONS[::-1]))
-    assert [section["key"] for section in manifest["sections"]] == [
-        section["key"] for section in SECTIONS[::-1]
-    ]
+    assert [section["key"] for section in manifest["sections"]] == [section["key"] for section in SECTIONS[::-1]]
 
 
 @pytest.mark.parametrize(

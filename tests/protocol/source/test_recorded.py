@@ -42,8 +42,7 @@ def test_recorded_snapshot_and_materials(drive: ModuleType) -> None:
     found, materials = classify(decode_envelope(drive.Source().bytes()))
     assert json.dumps(found["snapshot"]) == json.dumps(answers["run"]["pinned_source"])
     markdown = [
-        answers[f"material-{section['key']}"]["section"]["markdown"]
-        for section in found["snapshot"]["sections"]
+        answers[f"material-{section['key']}"]["section"]["markdown"] for section in found["snapshot"]["sections"]
     ]
     assert [payload for _, payload in materials] == markdown
 
@@ -84,9 +83,7 @@ def test_recorded_candidates(drive: ModuleType) -> None:
         "refresh-original-after-adopt": source,
         "inplace-edit": following(amended).replace("requirements", "# Requirements\n\nEdited in place.\n"),
         "rebind-db-id": following(amended).replace("requirements", "# R\n\nRebound.\n", "IC_new", 3002),
-        "rebind-node-id": following(amended).replace(
-            "requirements", amended.sections[1]["payload"], None, 4444
-        ),
+        "rebind-node-id": following(amended).replace("requirements", amended.sections[1]["payload"], None, 4444),
         "retired-node-reused": drive.amended(
             amended, None, "# Requirements\n\nRetired edit.\n", "IC_requirements", 2002
         ),

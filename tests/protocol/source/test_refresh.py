@@ -108,9 +108,7 @@ def test_source_amendment_candidate_waits_with_merged_aliases() -> None:
 
 
 def test_a_replacement_comment_with_equal_content_is_an_amendment() -> None:
-    assert (
-        refreshed(Change().amend(2, "Must build.\n", REQUIREMENTS))["outcome"] == "source_amendment_candidate"
-    )
+    assert refreshed(Change().amend(2, "Must build.\n", REQUIREMENTS))["outcome"] == "source_amendment_candidate"
 
 
 def test_only_a_new_parent_revision_is_an_amendment() -> None:

@@ -89,9 +89,7 @@ def test_scan_equals_the_slow_scan_over_many_bodies(text: str) -> None:
     assert second_marker(text) == plain_scan.second_marker(text)
 
 
-@pytest.mark.parametrize(
-    "piece", ["> ", "- ", ">", "2. ", " ", "-\n", "> - ", "`", "~~~\n", "- " * 50 + "\n"]
-)
+@pytest.mark.parametrize("piece", ["> ", "- ", ">", "2. ", " ", "-\n", "> - ", "`", "~~~\n", "- " * 50 + "\n"])
 def test_scan_takes_linear_time(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece)) + "\n" + LEVEL
