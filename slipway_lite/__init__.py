@@ -1,3 +1,35 @@
-"""slipway-lite: one SQLite file that remembers what coding agents did."""
+"""slipway-lite: one SQLite file that remembers what coding agents did.
+
+The public names are loaded when they are first used, so that a start stays cheap.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slipway_lite.api import Slipway
+    from slipway_lite.errors import InvalidDocument, SlipwayError, UsageError
 
 __version__ = "0.1.0"
+__all__ = ["InvalidDocument", "Slipway", "SlipwayError", "UsageError", "__version__"]
+
+_HOMES = {
+    "InvalidDocument": "slipway_lite.errors",
+    "Slipway": "slipway_lite.api",
+    "SlipwayError": "slipway_lite.errors",
+    "UsageError": "slipway_lite.errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
-from slipway_lite.cli import grammar, machine
+from slipway_lite.cli import grammar
+from slipway_lite.cli.call import report
 from slipway_lite.errors import SlipwayError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 PROGRAM = "slipway"
 NOUNS = {
     "db": "The database file: where it is, what it holds, whether it is sound.",
+    "demo": "Drive Runs in a throw-away repository and show what happened.",
     "schema": "The JSON Schemas of every wire document.",
 }
 """Our own commands, each a module of this package with ``app``."""
@@ -127,7 +129,7 @@ def execute(argv: list[str]) -> int:
     try:
         status = app(argv, prog_name=PROGRAM, standalone_mode=False)
     except SlipwayError as error:
-        return machine.report(error, argv)
+        return report(error, argv)
     except (KeyboardInterrupt, typer.Abort):
         sys.stderr.write("Interrupted.\n")
         return 130
@@ -135,5 +137,5 @@ def execute(argv: list[str]) -> int:
         # Usage errors of Typer's own parser, told by their shape: their classes are private to Typer.
         if not hasattr(error, "format_message"):
             raise
-        return machine.report(grammar.usage(error.format_message()), argv)
+        return report(grammar.usage(error.format_message()), argv)
     return status if isinstance(status, int) else 0

@@ -7,107 +7,25 @@ from __future__ import annotations
 
 import os
 
-from slipway_lite.cli import grammar, streams
+from slipway_lite.cli import grammar
+from slipway_lite.cli.call import Call, output_failed, print_answer, report
 from slipway_lite.cli.files import read_descriptor, read_regular
 from slipway_lite.errors import SlipwayError, UsageError
+from slipway_lite.protocol import inputs
 from slipway_lite.protocol import next as following
-from slipway_lite.protocol.workspace import Discovery, discover, unavailable_identity
-from slipway_lite.text import is_blank, is_md
+from slipway_lite.text import is_blank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from slipway_lite.cli.grammar import Parsed
-    from slipway_lite.protocol.observation import Observing
     from slipway_lite.protocol.run import Run
-    from slipway_lite.protocol.service import Classified, Service
-    from slipway_lite.protocol.workspace import Workspace
+    from slipway_lite.protocol.service import Classified
 
+    T = TypeVar("T")
     Handler = Callable[["Call"], str]
-
-TEXT_LIMIT = 262_144
-_RUN_ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
-
-
-class Call:
-    """One machine command line on its way: flags, and the worktree once somebody asks for it."""
-
-    def __init__(self, parsed: Parsed) -> None:
-        self.flags = parsed
-        self._discovery: Discovery | None = None
-        self._observing: Observing | None = None
-        self._workspace: Workspace | None = None
-        self.committed: Run | None = None
-
-    def look_early(self) -> None:
-        """Start the git reads of discovery and of one observation side by side, while we import the rest.
-
-        Only where the root is the top of a worktree for all we can see; a wrong guess is thrown away.
-        """
-        self._discovery = Discovery(self.flags["root"])
-        if os.path.lexists(os.path.join(self._discovery.directory, ".git")):
-            from slipway_lite.protocol.observation import Observing
-
-            self._observing = Observing(self._discovery.directory)
-
-    def workspace(self) -> Workspace:
-        if self._workspace is None:
-            self._discovery = self._discovery or Discovery(self.flags["root"])
-            self._workspace = self._discovery.workspace()
-        return self._workspace
-
-    def service(self) -> Service:
-        from slipway_lite.protocol.service import Service
-
-        workspace = self.workspace()
-        observing = self._observing
-        if observing is not None and workspace.worktree_root != getattr(self._discovery, "directory", None):
-            observing.abandon()
-            observing = None
-        return Service(workspace, observing=observing)
-
-    def close(self) -> None:
-        """Leave no git process behind."""
-        if self._discovery is not None:
-            self._discovery.abandon()
-        if self._observing is not None:
-            self._observing.abandon()
-
-    # -- arguments that several commands share
-
-    def inspect_runs(self, identifier: str = "inspect-runs") -> dict[str, Any]:
-        workspace = self.workspace()
-        return following.inspect_runs(workspace.id, workspace.worktree_root, identifier)
-
-    def inspect_run(self, run_id: str) -> dict[str, Any]:
-        workspace = self.workspace()
-        return following.inspect_run(workspace.id, workspace.worktree_root, run_id)
-
-    def usage(self, code: str, message: str, run_id: str | None = None) -> UsageError:
-        """A usage error whose ``next`` is to look at the Run, where one is named."""
-        return UsageError(code, message, next=None if run_id is None else self.inspect_run(run_id))
-
-    def run_id(self, value: str) -> str:
-        if not value:
-            raise self.usage("run_id_required", "The command needs a Run id.")
-        return self.checked_run_id(value)
-
-    def checked_run_id(self, value: str) -> str:
-        if not 1 <= len(value) <= 128 or not _RUN_ID_CHARACTERS.issuperset(value):
-            raise UsageError(
-                "invalid_run_id",
-                "A Run id is 1 to 128 letters, digits, underscores or hyphens. `slipway status` lists the Runs.",
-                next=self.inspect_runs(),
-            )
-        return value
-
-    def action_id(self, run_id: str) -> str:
-        value: str = self.flags["action"]
-        if not value:
-            raise self.usage("action_id_required", "The command needs an Action id; the Run shows its own.", run_id)
-        return value
 
 
 def run(argv: list[str]) -> int:
@@ -121,7 +39,7 @@ def run(argv: list[str]) -> int:
             return show_help(argv)
         call = Call(parsed)
         text = HANDLERS[parsed.command.words](call)
-        _print(call, text)
+        print_answer(call, text)
         return 0
     except SlipwayError as error:
         return report(error, argv)
@@ -130,84 +48,41 @@ def run(argv: list[str]) -> int:
             call.close()
 
 
-def _print(call: Call, text: str) -> None:
-    try:
-        streams.write(1, text)
-    except OSError as error:
-        if call.committed is None:
-            raise SlipwayError("runtime_error", "The answer could not be written.") from error
-        raise output_failed(call.committed) from error
+def answered(
+    call: Call, run: Run, receipt: dict[str, Any] | None = None, people: Callable[[Run], str] | None = None
+) -> str:
+    """The reply to a committed mutation: its JSON state, or what ``people`` writes where ``--json`` was not given.
 
-
-def output_failed(committed: Run) -> SlipwayError:
-    """The write is durable and its answer is lost (§1.7): look, never repeat blindly."""
-    from slipway_lite.protocol.runs import mutation_details
-
-    return SlipwayError(
-        "mutation_committed_output_failed",
-        "The step is on record, but its answer could not be written. Look at the Run before you do anything again.",
-        details=mutation_details("response_output", committed=True),
-        next=following.inspect_run(committed.workspace["id"], committed.root, committed.run_id),
-    )
-
-
-def report(error: SlipwayError, argv: list[str]) -> int:
-    """Print a refusal as one JSON line on standard error and return its exit status."""
-    from slipway_lite.canon import encode
-    from slipway_lite.protocol.documents import error_document
-
-    step = error.next
-    if step is None or step["operation"] == "none":
-        step = following.none(_identity_at(_raw_root(argv)))
-    document = error_document(error.code, error.message, step, error.exit_code, error.details)
-    try:
-        streams.write(2, encode(document) + "\n")
-    except OSError:
-        return 1
-    return error.exit_code
-
-
-def _raw_root(argv: list[str]) -> str:
-    """The last ``--root`` before ``--`` of a command line, parsed or not (§1.3)."""
-    root = ""
-    for index, word in enumerate(argv):
-        if word == "--":
-            break
-        if word == "--root" and index + 1 < len(argv):
-            root = argv[index + 1]
-        elif word.startswith("--root="):
-            root = word.removeprefix("--root=")
-    return root
-
-
-def _identity_at(root: str) -> str:
-    try:
-        return discover(root).id
-    except SlipwayError:
-        return unavailable_identity(root or os.getcwd())
-
-
-def answered(call: Call, run: Run, human: str, resume_result: dict[str, Any] | None = None) -> str:
-    """The reply to a committed mutation: the JSON state, or text for people where ``human`` names some."""
+    ``receipt`` is that of a resume.
+    """
     call.committed = run
     try:
-        if human and not call.flags["json"]:
-            from slipway_lite.cli import human as texts
-
-            return str(getattr(texts, human)(run))
+        if people is not None and not call.flags["json"]:
+            return people(run)
         from slipway_lite.canon import encode
         from slipway_lite.protocol.documents import protocol_state
 
-        return encode(protocol_state(run, resume_result)) + "\n"
+        return encode(protocol_state(run, receipt)) + "\n"
     except Exception as error:
         raise output_failed(run) from error
+
+
+def _started(run: Run) -> str:
+    from slipway_lite.cli import human
+
+    return human.started(run)
+
+
+def _stopped(run: Run) -> str:
+    from slipway_lite.cli import human
+
+    return human.stopped(run)
 
 
 def _start(call: Call) -> str:
     flags = call.flags
     goal = _goal(flags)
-    if not following.BUDGET_MINIMUM <= flags["budget"] <= following.BUDGET_MAXIMUM:
-        raise UsageError("invalid_budget", "The budget is a whole number from 1 to 1000.")
+    inputs.check_budget(flags["budget"])
     if "source-file" in flags.given and not flags["source-file"]:
         raise UsageError("source_file_required", "--source-file needs the path of a source envelope.")
     call.look_early()
@@ -217,7 +92,7 @@ def _start(call: Call) -> str:
         again = following.start(workspace.id, workspace.worktree_root, flags["budget"], not flags["no-review"], True)
         source = _source(flags["source-file"], "invalid_source", lambda: again)
     run = call.service().start(goal, flags["budget"], not flags["no-review"], source)
-    return answered(call, run, "started")
+    return answered(call, run, people=_started)
 
 
 def _source(path: str, code: str, step: Callable[[], dict[str, Any]]) -> Classified:
@@ -246,33 +121,15 @@ def _goal(flags: Parsed) -> str:
         raise UsageError("goal_file_required", "--goal-file needs the path of a file.")
     raw = _text_input(flags["goal-file"] if "goal-file" in flags.given else None, "goal_unavailable")
     if raw is None:
-        raw = os.fsencode(flags.positionals[0]) if flags.positionals else read_descriptor(0, TEXT_LIMIT)
-    if len(raw) > TEXT_LIMIT:
-        raise UsageError("action_too_large", f"The goal is larger than {TEXT_LIMIT} bytes.")
-    try:
-        goal = raw.decode()
-    except UnicodeDecodeError:
-        raise UsageError("invalid_goal", "The goal is not valid UTF-8.") from None
-    if is_blank(goal):
-        raise UsageError("goal_required", "The goal is blank.")
-    if not is_md(goal):
-        raise UsageError("invalid_goal", "The goal has a control character other than tab and line breaks.")
-    if _encoded_size(goal) > TEXT_LIMIT:
-        raise UsageError("action_too_large", f"The goal takes more than {TEXT_LIMIT} bytes as a JSON string.")
-    return goal
-
-
-def _encoded_size(text: str) -> int:
-    from slipway_lite.canon import encode
-
-    return len(encode(text).encode())
+        raw = os.fsencode(flags.positionals[0]) if flags.positionals else read_descriptor(0, inputs.TEXT_LIMIT)
+    return inputs.goal_text(raw)
 
 
 def _text_input(path: str | None, code: str) -> bytes | None:
     if path is None:
         return None
     try:
-        return read_regular(path, TEXT_LIMIT)
+        return read_regular(path, inputs.TEXT_LIMIT)
     except (OSError, ValueError) as error:
         raise UsageError(code, "The file is missing, unreadable, or no regular file.") from error
 
@@ -308,7 +165,7 @@ def _submit(call: Call) -> str:
                 workspace.id, "refresh-adapters", "install", "--refresh", "--root", workspace.worktree_root
             )
         raise
-    return answered(call, call.service().submit(run_id, action_id, outcome, sha256(raw)), "")
+    return answered(call, call.service().submit(run_id, action_id, outcome, sha256(raw)))
 
 
 def _submit_again(call: Call, run_id: str, action_id: str, stdin: bool) -> dict[str, Any]:
@@ -328,7 +185,7 @@ def _answer(call: Call) -> str:
             "--confirm-destructive and --scope-sha256 go together.",
             run_id,
         )
-    return answered(call, call.service().answer(run_id, action_id, text, confirm, scope), "")
+    return answered(call, call.service().answer(run_id, action_id, text, confirm, scope))
 
 
 def _answer_text(call: Call, run_id: str) -> str | None:
@@ -337,33 +194,22 @@ def _answer_text(call: Call, run_id: str) -> str | None:
         raise call.usage("answer_mode_conflict", "Give the answer once: --text-file, --text-stdin, or --text.", run_id)
     if "text-file" in flags.given and is_blank(flags["text-file"]):
         raise call.usage("answer_file_required", "--text-file needs the path of a file.", run_id)
-    try:
-        raw = _text_input(flags["text-file"] if "text-file" in flags.given else None, "answer_unavailable")
-    except UsageError as error:
-        error.next = call.inspect_run(run_id)
-        raise
+    path = flags["text-file"] if "text-file" in flags.given else None
+    raw = call.checked(run_id, lambda: _text_input(path, "answer_unavailable"))
     if raw is None:
         if "text" in flags.given:
             raw = os.fsencode(flags["text"])
         elif flags["text-stdin"]:
-            raw = read_descriptor(0, TEXT_LIMIT)
+            raw = read_descriptor(0, inputs.TEXT_LIMIT)
         else:
             return None
-    if len(raw) > TEXT_LIMIT:
-        raise call.usage("answer_too_large", f"The answer is larger than {TEXT_LIMIT} bytes.", run_id)
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        raise call.usage("invalid_answer", "The answer is not valid UTF-8.", run_id) from None
-    if _encoded_size(text) > TEXT_LIMIT:
-        raise call.usage("answer_too_large", f"The answer takes more than {TEXT_LIMIT} bytes as a JSON string.", run_id)
-    return text
+    return call.checked(run_id, lambda: inputs.answer_text(raw))
 
 
 def _skip(call: Call) -> str:
     run_id = call.run_id(call.flags["run"])
     action_id = call.action_id(run_id)
-    return answered(call, call.service().skip(run_id, action_id), "")
+    return answered(call, call.service().skip(run_id, action_id))
 
 
 def _resume(call: Call) -> str:
@@ -371,8 +217,8 @@ def _resume(call: Call) -> str:
 
     flags = call.flags
     run_id = call.run_id(flags.positionals[0])
-    if "budget" in flags.given and not following.BUDGET_MINIMUM <= flags["budget"] <= following.BUDGET_MAXIMUM:
-        raise call.usage("invalid_budget", "The budget is a whole number from 1 to 1000.", run_id)
+    if "budget" in flags.given:
+        call.checked(run_id, lambda: inputs.check_budget(flags["budget"]))
     if "source-file" in flags.given and not flags["source-file"]:
         raise call.usage("source_file_required", "--source-file needs the path of a source envelope.", run_id)
     choice, candidate = "source-choice" in flags.given, "candidate" in flags.given
@@ -398,7 +244,7 @@ def _resume(call: Call) -> str:
             flags["source-file"], "invalid_source_candidate", lambda: _resume_again(call, run_id)
         )
     run, receipt = call.service().resume(run_id, flags["budget"], mode, materials)
-    return answered(call, run, "", receipt)
+    return answered(call, run, receipt)
 
 
 def _resume_again(call: Call, run_id: str) -> dict[str, Any]:
@@ -461,7 +307,7 @@ def _status(call: Call) -> str:
 def _stop(call: Call) -> str:
     given = call.flags.positionals
     run_id = call.checked_run_id(given[0]) if given else _only_stoppable(call)
-    return answered(call, call.service().stop(run_id), "stopped")
+    return answered(call, call.service().stop(run_id), people=_stopped)
 
 
 def _only_stoppable(call: Call) -> str:
