@@ -1,4 +1,4 @@
-"""``slipway demo``: a tiny host that knows nothing but ``next.variants``, playing three Runs in a throw-away repository.
+"""``slipway demo``: a tiny host that knows nothing but ``next.variants``, in a throw-away repository.
 
 Every step is a command line of its own in a process of its own, as a real host would run it.
 """

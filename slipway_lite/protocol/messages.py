@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from slipway_lite.canon import encode
 
@@ -420,7 +420,7 @@ class StatusList(Message):
     """The Runs of a repository (§2.5)."""
 
     contract_version: Literal[2]
-    runs: tuple[RunStatus | ForeignRun, ...] = Field(union_mode="left_to_right")
+    runs: tuple[RunStatus | ForeignRun, ...]
     unavailable_runs: tuple[UnavailableRun, ...]
 
 
