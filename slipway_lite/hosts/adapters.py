@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    #: Builds a ``command`` Next (machine-protocol §5) from a variant id, its argv and its inputs.
-    CommandNext = Callable[[str, list[str], list[dict[str, Any]]], dict[str, Any]]
+    #: ``command_next(variant_id, *argv_after_slipway, inputs=())``: a ``command`` Next (machine-protocol §5).
+    CommandNext = Callable[..., dict[str, Any]]
 
 ALL = "all"
 
@@ -121,7 +121,7 @@ def _select(root: str, tools: Sequence[str] | None, command_next: CommandNext) -
     known = ", ".join((*HOST_IDS, ALL))
 
     def following() -> dict[str, Any]:
-        return command_next("list-host-adapters", ["slipway", "list", "--root", root], [])
+        return command_next("list-host-adapters", "list", "--root", root)
 
     if not names:
         message = f"--tool was given without a host; the hosts are {known}."
@@ -279,7 +279,7 @@ def _failed(request: Request, message: str, report: dict[str, Any] | None = None
         f"{request.verb}_failed",
         message,
         details={"report": report, "transaction_outcome": report["transaction_outcome"]},
-        next=request.command_next("inspect-host-adapters", ["slipway", "list", "--root", request.root], []),
+        next=request.command_next("inspect-host-adapters", "list", "--root", request.root),
     )
 
 
@@ -291,5 +291,7 @@ def _invalid_surface(root: str, command_next: CommandNext, message: str) -> Usag
         "required": True,
         "choices": list(SURFACES),
     }
-    argv = ["slipway", "install", "--root", root, "--tool", SURFACE_HOST]
-    return UsageError("invalid_adapter_surface", message, next=command_next("install-kiro", argv, [surface]))
+    following = command_next(
+        "install-kiro", "install", "--root", root, "--tool", SURFACE_HOST, inputs=(surface,)
+    )
+    return UsageError("invalid_adapter_surface", message, next=following)

@@ -43,7 +43,7 @@ def doctor_report(
         with Tree(root) as tree:
             adapters = [_adapter(root, tree, host) for host in HOSTS]
     except OSError as error:
-        following = command_next("retry-doctor", ["slipway", "doctor", "--root", root, "--json"], [])
+        following = command_next("retry-doctor", "doctor", "--root", root, "--json")
         message = f"The worktree cannot be read: {reason(error)}"
         raise SlipwayError("doctor_failed", message, next=following) from None
     checks = [

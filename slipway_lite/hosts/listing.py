@@ -24,7 +24,7 @@ def list_report(root: str, *, command_next: CommandNext) -> dict[str, Any]:
         with Tree(root) as tree:
             hosts = [_host_status(root, tree, host) for host in HOSTS]
     except OSError as error:
-        following = command_next("retry-list", ["slipway", "list", "--root", root, "--json"], [])
+        following = command_next("retry-list", "list", "--root", root, "--json")
         message = f"The worktree cannot be read: {reason(error)}"
         raise SlipwayError("list_failed", message, next=following) from None
     return {"contract_version": 2, "hosts": hosts}
