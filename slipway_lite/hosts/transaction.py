@@ -76,8 +76,8 @@ class Journal(NamedTuple):
         return self._beside(number, "old")
 
     def _beside(self, number: int, suffix: str) -> str:
-        directory = self.steps[number].path.rpartition("/")[0]
-        return f"{directory}/.slipway-{self.id}-{number}.{suffix}"
+        directory, slash, _ = self.steps[number].path.rpartition("/")
+        return f"{directory}{slash}.slipway-{self.id}-{number}.{suffix}"
 
 
 class Settled(NamedTuple):

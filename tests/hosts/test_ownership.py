@@ -63,7 +63,10 @@ def test_what_is_encoded_is_decoded(data) -> None:
         ("empty", b""),
         ("byte order mark", b"\xef\xbb\xbf" + manifest()),
         ("repeated key", b'{"version":2,"version":2,"tool_id":"claude","files":[]}'),
-        ("repeated key inside a claim", b'{"version":2,"tool_id":"claude","files":[{"path":"a","path":"a"}]}'),
+        (
+            "repeated key inside a claim",
+            b'{"version":2,"tool_id":"claude","files":[{"path":"a","path":"a"}]}',
+        ),
         ("unknown key", manifest(more=1)),
         ("missing key", manifest(files=...)),
         ("another version", manifest(version=3)),
@@ -76,7 +79,10 @@ def test_what_is_encoded_is_decoded(data) -> None:
         ("a repeated path", manifest(files=[{"path": RUN, "sha256": DIGEST}] * 2)),
         ("a path outside", manifest(files=[{"path": "../../etc/passwd", "sha256": DIGEST}])),
         ("an absolute path", manifest(files=[{"path": "/etc/passwd", "sha256": DIGEST}])),
-        ("a path of another host", manifest(files=[{"path": ".pi/skills/slipway-run/SKILL.md", "sha256": DIGEST}])),
+        (
+            "a path of another host",
+            manifest(files=[{"path": ".pi/skills/slipway-run/SKILL.md", "sha256": DIGEST}]),
+        ),
         ("the manifest itself", manifest(files=[{"path": CLAUDE.manifest, "sha256": DIGEST}])),
         ("a path that is no string", manifest(files=[{"path": [], "sha256": DIGEST}])),
         ("an upper-case digest", manifest(files=[{"path": RUN, "sha256": "A" * 64}])),
@@ -91,7 +97,9 @@ def test_a_manifest_that_we_would_not_have_written_is_unreadable(why: str, raw: 
         decode_manifest(CLAUDE, raw)
 
 
-@pytest.mark.parametrize("surface", [..., None, {}, "ide", {"kiro": "web"}, {"claude": "ide"}, {"kiro": ["ide"]}])
+@pytest.mark.parametrize(
+    "surface", [..., None, {}, "ide", {"kiro": "web"}, {"claude": "ide"}, {"kiro": ["ide"]}]
+)
 def test_the_manifest_of_kiro_names_its_surface(surface) -> None:
     assert decode_manifest(KIRO, manifest(tool_id="kiro", files=[], surface={"kiro": "cli"})).surface == "cli"
     with pytest.raises(ManifestUnreadable):

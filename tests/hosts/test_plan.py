@@ -10,7 +10,9 @@ BY_ID = {host.id: host for host in HOSTS}
 OTHER = sha256(b"somebody else's")
 
 
-def host_state(host_id="claude", *, surface="", sentinel=sha256(SENTINEL), manifest=True, **states) -> HostState:
+def host_state(
+    host_id="claude", *, surface="", sentinel=sha256(SENTINEL), manifest=True, **states
+) -> HostState:
     """An installed host, except for the files named in ``states``: role or capability to (claim, actual).
 
     ``...`` stands for the digest that this version generates.
@@ -25,13 +27,19 @@ def host_state(host_id="claude", *, surface="", sentinel=sha256(SENTINEL), manif
         expected = sha256(raw)
         files.append(
             FileState(
-                file, raw, expected, expected if claim is ... else claim, expected if actual is ... else actual
+                file,
+                raw,
+                expected,
+                expected if claim is ... else claim,
+                expected if actual is ... else actual,
             )
         )
     assert not states
     claims = {item.file.path: item.claim for item in files if item.claim is not None}
     raw = encode_manifest(host, surface, claims)
-    return HostState(host, True, surface, File(raw, sha256(raw)) if manifest else None, sentinel, tuple(files))
+    return HostState(
+        host, True, surface, File(raw, sha256(raw)) if manifest else None, sentinel, tuple(files)
+    )
 
 
 def written(plan) -> set[str]:
@@ -73,7 +81,9 @@ def test_a_sentinel_without_manifest_blocks_install_with_a_warning() -> None:
 
 def test_an_existing_unclaimed_file_is_preserved_and_never_adopted() -> None:
     for actual in (OTHER, UNSAFE, ...):
-        plan = plan_install(host_state(manifest=False, sentinel=None, run_entry=(None, actual)), refresh=False)
+        plan = plan_install(
+            host_state(manifest=False, sentinel=None, run_entry=(None, actual)), refresh=False
+        )
         assert RUN not in written(plan) | removed(plan)
         assert plan.preserved == (RUN,) and RUN not in claimed(plan) and plan.warnings == ()
 

@@ -34,7 +34,9 @@ def test_the_seven_capabilities_stand_in_their_order() -> None:
 
 def test_each_host_and_surface_generates_the_published_number_of_files() -> None:
     found = {
-        (host.id, surface): len(generated_files(host, surface)) + 2 for host in HOSTS for surface in host.entries
+        (host.id, surface): len(generated_files(host, surface)) + 2
+        for host in HOSTS
+        for surface in host.entries
     }
     assert found == COUNTS
 
@@ -47,7 +49,11 @@ def test_no_path_is_generated_twice() -> None:
     paths = [
         path
         for host in HOSTS
-        for path in (host.manifest, host.sentinel, *{f.path for s in host.entries for f in generated_files(host, s)})
+        for path in (
+            host.manifest,
+            host.sentinel,
+            *{f.path for s in host.entries for f in generated_files(host, s)},
+        )
     ]
     assert len(paths) == len(set(paths))
 
