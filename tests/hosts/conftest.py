@@ -87,11 +87,12 @@ def _on_event(event: str, arguments: tuple[Any, ...]) -> None:
 
 @pytest.fixture
 def just_before() -> Iterator[Callable[[str, str, Action], None]]:
-    """``just_before(event, name, action)``: do ``action`` when the interpreter is about to do ``event`` to ``name``.
+    """``just_before(event, name, action)``: do ``action`` when the interpreter is about to do ``event`` to
+    ``name``.
 
-    This is how another program that edits at the worst moment is played. Events are the audit events of Python
-    (``os.rename``, ``os.link``, ...), names are file names as they are handed to the system. Several are waited
-    for one after the other.
+    This is how another program that edits at the worst moment is played. Events are the audit events of
+    Python (``os.rename``, ``os.link``, ...), names are file names as they are handed to the system. Several
+    are waited for one after the other.
     """
     global _hooked
     if not _hooked:

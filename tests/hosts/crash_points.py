@@ -1,9 +1,10 @@
-"""Kill install and uninstall at every moment at which they change something, and see what the next install makes of it.
+"""Kill install and uninstall at every moment at which they change something, and see what the next install
+makes of it.
 
-``python -m hosts.crash_points DIRECTORY SCENARIO STRIDE`` plays one scenario once for each ``STRIDE``-th moment, each time
-in a fresh repository below ``DIRECTORY``, and prints how many moments there were. A moment is the instant before a
-call that changes the file system; a forked child kills itself there with SIGKILL. It is a program of its own because
-forking a test runner is not safe.
+``python -m hosts.crash_points DIRECTORY SCENARIO STRIDE`` plays one scenario once for each ``STRIDE``-th
+moment, each time in a fresh repository below ``DIRECTORY``, and prints how many moments there were. A moment
+is the instant before a call that changes the file system; a forked child kills itself there with SIGKILL. It
+is a program of its own because forking a test runner is not safe.
 """
 
 from __future__ import annotations

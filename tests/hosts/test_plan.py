@@ -8,6 +8,7 @@ from slipway_lite.hosts.tree import File
 
 BY_ID = {host.id: host for host in HOSTS}
 OTHER = sha256(b"somebody else's")
+PRISTINE = sha256(SENTINEL)
 
 
 def host_state(
