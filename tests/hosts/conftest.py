@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -10,13 +11,12 @@ import pytest
 
 from slipway_lite.hosts.adapters import install, uninstall
 from slipway_lite.hosts.listing import list_report
+from slipway_lite.protocol import next
 
 IDENTITY = "sha256:" + "0" * 64
 
 
-def command_next(identifier: str, *argv: str, inputs: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
-    variant = {"id": identifier, "base_argv": ["slipway", *argv], "inputs": list(inputs)}
-    return {"operation": "command", "workspace_identity": IDENTITY, "variants": [variant]}
+command_next = functools.partial(next.command, IDENTITY)
 
 
 class Repository:

@@ -74,9 +74,7 @@ def worktree(repository: Repository) -> dict[str, bytes | None]:
     return {name: raw for name, raw in repository.snapshot().items() if name.split("/")[0] != ".git"}
 
 
-def check(
-    before: dict[str, bytes | None], after: dict[str, bytes | None], found: dict[str, bytes | None]
-) -> None:
+def check(before: dict[str, bytes | None], after: dict[str, bytes | None], found: dict[str, bytes | None]) -> None:
     """Every file is as before or as after; what else is there is a file of ours on its way."""
     for name in before | after | found:
         if ".slipway-" not in name:

@@ -53,9 +53,7 @@ def test_uninstall_leaves_files_and_directories_as_they_were(repository: Reposit
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.id)
 def test_an_edit_of_any_generated_file_survives_refresh_and_uninstall(repository: Repository, host) -> None:
     surface = "ide" if host.has_surfaces else None
-    paths = [
-        path for path in repository.install(host.id, surface=surface)["written"] if path != host.manifest
-    ]
+    paths = [path for path in repository.install(host.id, surface=surface)["written"] if path != host.manifest]
     repository.uninstall(host.id)
     for path in paths:
         repository.install(host.id, surface=surface)
@@ -288,9 +286,7 @@ def test_an_unreadable_manifest_fails_the_whole_command(repository: Repository, 
     repository.path(BY_ID["claude"].manifest).write_text("garbage")
     before = repository.snapshot()
     with pytest.raises(SlipwayError) as caught:
-        repository.install(
-            "all", surface="ide", refresh=True
-        ) if command == "install" else repository.uninstall("all")
+        repository.install("all", surface="ide", refresh=True) if command == "install" else repository.uninstall("all")
     check_failed(caught.value, repository, f"{command}_failed")
     assert repository.snapshot() == before
 

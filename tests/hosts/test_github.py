@@ -191,8 +191,6 @@ def test_git_variables_do_not_choose_another_repository(machine: Machine, tmp_pa
     machine.gh()
     other = tmp_path / "other"
     subprocess.run(["git", "init", "-q", str(other)], check=True)
-    subprocess.run(
-        ["git", "-C", str(other), "remote", "add", "origin", "https://github.com/other/other"], check=True
-    )
+    subprocess.run(["git", "-C", str(other), "remote", "add", "origin", "https://github.com/other/other"], check=True)
     machine.environ["GIT_DIR"] = str(other / ".git")
     assert machine.codes() == ["github_cli_compatible", "github_auth_available"]

@@ -47,9 +47,7 @@ def test_a_capability_with_an_edited_file_is_not_offered(repository: Repository)
     repository.install("codex")
     repository.write(".codex/skills/slipway-review/agents/openai.yaml", "policy:\n")
     host = repository.host("codex")
-    assert host["needs_refresh"] and host["capabilities"] == [
-        name for name in NAMES if name != "slipway-review"
-    ]
+    assert host["needs_refresh"] and host["capabilities"] == [name for name in NAMES if name != "slipway-review"]
 
 
 @pytest.mark.parametrize("text", [None, "edited\n"])
@@ -103,6 +101,4 @@ def test_the_text_for_people_has_a_line_for_each_host(repository: Repository) ->
         "copilot   not detected",
     ]
     assert "pi        installed, needs refresh, 7 capabilities" in lines
-    assert (
-        lines[lines.index("qwen      detected, not installed") + 1].strip().startswith("This host cannot be")
-    )
+    assert lines[lines.index("qwen      detected, not installed") + 1].strip().startswith("This host cannot be")

@@ -97,9 +97,7 @@ def test_a_manifest_that_we_would_not_have_written_is_unreadable(why: str, raw: 
         decode_manifest(CLAUDE, raw)
 
 
-@pytest.mark.parametrize(
-    "surface", [..., None, {}, "ide", {"kiro": "web"}, {"claude": "ide"}, {"kiro": ["ide"]}]
-)
+@pytest.mark.parametrize("surface", [..., None, {}, "ide", {"kiro": "web"}, {"claude": "ide"}, {"kiro": ["ide"]}])
 def test_the_manifest_of_kiro_names_its_surface(surface) -> None:
     assert decode_manifest(KIRO, manifest(tool_id="kiro", files=[], surface={"kiro": "cli"})).surface == "cli"
     with pytest.raises(ManifestUnreadable):

@@ -11,9 +11,7 @@ OTHER = sha256(b"somebody else's")
 PRISTINE = sha256(SENTINEL)
 
 
-def host_state(
-    host_id="claude", *, surface="", sentinel=sha256(SENTINEL), manifest=True, **states
-) -> HostState:
+def host_state(host_id="claude", *, surface="", sentinel=PRISTINE, manifest=True, **states) -> HostState:
     """An installed host, except for the files named in ``states``: role or capability to (claim, actual).
 
     ``...`` stands for the digest that this version generates.
@@ -38,9 +36,7 @@ def host_state(
     assert not states
     claims = {item.file.path: item.claim for item in files if item.claim is not None}
     raw = encode_manifest(host, surface, claims)
-    return HostState(
-        host, True, surface, File(raw, sha256(raw)) if manifest else None, sentinel, tuple(files)
-    )
+    return HostState(host, True, surface, File(raw, sha256(raw)) if manifest else None, sentinel, tuple(files))
 
 
 def written(plan) -> set[str]:
@@ -82,9 +78,7 @@ def test_a_sentinel_without_manifest_blocks_install_with_a_warning() -> None:
 
 def test_an_existing_unclaimed_file_is_preserved_and_never_adopted() -> None:
     for actual in (OTHER, UNSAFE, ...):
-        plan = plan_install(
-            host_state(manifest=False, sentinel=None, run_entry=(None, actual)), refresh=False
-        )
+        plan = plan_install(host_state(manifest=False, sentinel=None, run_entry=(None, actual)), refresh=False)
         assert RUN not in written(plan) | removed(plan)
         assert plan.preserved == (RUN,) and RUN not in claimed(plan) and plan.warnings == ()
 
@@ -123,9 +117,7 @@ def test_an_entry_whose_support_file_is_not_ours_is_removed() -> None:
 def test_an_entry_whose_support_file_is_not_ours_is_not_created() -> None:
     host = BY_ID["kilo"]
     body = host.body.format(capability="slipway-run")
-    plan = plan_install(
-        host_state("kilo", manifest=False, sentinel=None, run_slipway_run=(None, OTHER)), refresh=False
-    )
+    plan = plan_install(host_state("kilo", manifest=False, sentinel=None, run_slipway_run=(None, OTHER)), refresh=False)
     assert plan.preserved == (body,) and len(plan.warnings) == 1
     assert ".kilo/commands/slipway-run.md" not in written(plan) | removed(plan)
     assert ".kilo/commands/slipway-clarify.md" in written(plan)

@@ -33,11 +33,7 @@ def test_the_seven_capabilities_stand_in_their_order() -> None:
 
 
 def test_each_host_and_surface_generates_the_published_number_of_files() -> None:
-    found = {
-        (host.id, surface): len(generated_files(host, surface)) + 2
-        for host in HOSTS
-        for surface in host.entries
-    }
+    found = {(host.id, surface): len(generated_files(host, surface)) + 2 for host in HOSTS for surface in host.entries}
     assert found == COUNTS
 
 

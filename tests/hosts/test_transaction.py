@@ -43,9 +43,7 @@ class Place:
         self.before = snapshot(self.root)
 
     def execute(self, *changes, made=("d",), prune=(), directories=None):
-        return execute(
-            self.tree, self.state, changes, made=made, prune=prune, directories=directories or {"x": ["d"]}
-        )
+        return execute(self.tree, self.state, changes, made=made, prune=prune, directories=directories or {"x": ["d"]})
 
     def content(self, name):
         return (self.root / name).read_bytes()

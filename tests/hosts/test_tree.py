@@ -84,9 +84,7 @@ def test_a_file_above_one_mebibyte_is_refused(tree: Tree, inside: Path) -> None:
         tree.read("big")
 
 
-@pytest.mark.parametrize(
-    "path", ["../outside/secret", "a/../../outside/secret", "/etc/hostname", "", "a//b", "."]
-)
+@pytest.mark.parametrize("path", ["../outside/secret", "a/../../outside/secret", "/etc/hostname", "", "a//b", "."])
 def test_a_path_that_is_not_plain_names_is_a_defect(tree: Tree, inside: Path, path: str) -> None:
     (inside / "a").mkdir()
     with pytest.raises(ValueError, match="not a plain file name"):
