@@ -77,9 +77,7 @@ def install(
     return _run(Request("install", root, hosts, surface, refresh, command_next), git_dir)
 
 
-def uninstall(
-    root: str, git_dir: str, *, tools: Sequence[str] | None, command_next: CommandNext
-) -> dict[str, Any]:
+def uninstall(root: str, git_dir: str, *, tools: Sequence[str] | None, command_next: CommandNext) -> dict[str, Any]:
     """Remove what is ours and unchanged in one transaction and return the change report (§2.9).
 
     Arguments as for :func:`install`; ``tools=None`` selects the hosts that have a manifest. Directories that
@@ -136,9 +134,7 @@ def _run(request: Request, git_dir: str) -> dict[str, Any]:
     try:
         with locked(git_dir), Tree(request.root) as tree, Tree(git_dir) as state:
             recovered = recover(tree, state)
-            plans = (
-                _plan_install(request, tree) if request.verb == "install" else _plan_uninstall(request, tree)
-            )
+            plans = _plan_install(request, tree) if request.verb == "install" else _plan_uninstall(request, tree)
             return _commit(request, tree, state, plans, recovered)
     except Unsettled as error:
         message = f"An interrupted install or uninstall cannot be settled, so nothing was tried: {error}"
@@ -160,9 +156,7 @@ def _plan_install(request: Request, tree: Tree) -> list[HostPlan]:
     return [plans[0]._replace(warnings=(*plans[0].warnings, *skipped)), *plans[1:]]
 
 
-def _with_surface(
-    request: Request, tree: Tree, states: list[HostState]
-) -> tuple[list[HostState], tuple[str, ...]]:
+def _with_surface(request: Request, tree: Tree, states: list[HostState]) -> tuple[list[HostState], tuple[str, ...]]:
     """The states once the surface of Kiro is settled, and a warning when Kiro is left out for want of one."""
     kiro = next((state for state in states if state.host.id == SURFACE_HOST), None)
     if kiro is None:
@@ -211,18 +205,14 @@ def _commit(
         preserved += recovered.preserved
         artifacts += recovered.artifacts
     if not changes:
-        return change_report(
-            hosts, "committed", preserved=preserved, recovery_artifacts=artifacts, warnings=warnings
-        )
+        return change_report(hosts, "committed", preserved=preserved, recovery_artifacts=artifacts, warnings=warnings)
     made, prune, directories = _directories(request, tree, read_directories(state), plans)
     result = execute(tree, state, changes, made=made, prune=prune, directories=directories)
     preserved += result.settled.preserved
     artifacts += result.settled.artifacts
     if result.outcome == "committed" and result.problem is not None:
         warnings.append(result.problem)
-    committed = [
-        change for change in changes if result.outcome == "committed" and change.path not in preserved
-    ]
+    committed = [change for change in changes if result.outcome == "committed" and change.path not in preserved]
     report = change_report(
         hosts,
         result.outcome,
@@ -291,7 +281,5 @@ def _invalid_surface(root: str, command_next: CommandNext, message: str) -> Usag
         "required": True,
         "choices": list(SURFACES),
     }
-    following = command_next(
-        "install-kiro", "install", "--root", root, "--tool", SURFACE_HOST, inputs=(surface,)
-    )
+    following = command_next("install-kiro", "install", "--root", root, "--tool", SURFACE_HOST, inputs=(surface,))
     return UsageError("invalid_adapter_surface", message, next=following)

@@ -56,9 +56,7 @@ def github_checks(root: str, environ: Mapping[str, str]) -> list[Finding]:
     if _output([gh, "auth", "status", "--hostname", "github.com"], root, environ) is None:
         return [
             *findings,
-            Finding(
-                "github_auth_unavailable", "warning", "github_auth", "gh is not logged in to github.com."
-            ),
+            Finding("github_auth_unavailable", "warning", "github_auth", "gh is not logged in to github.com."),
         ]
     findings.append(Finding("github_auth_available", "ok", "github_auth", "gh is logged in to github.com."))
     repository = _origin(root, environ)

@@ -176,9 +176,7 @@ def decode_manifest(host: Host, raw: bytes) -> Manifest:
             raise ManifestUnreadable("A claim does not have exactly a path and a digest.")
         path, digest = claim["path"], claim["sha256"]
         if not isinstance(path, str) or path not in known or path in claims:
-            raise ManifestUnreadable(
-                "A claim repeats a path or names one that this version does not generate."
-            )
+            raise ManifestUnreadable("A claim repeats a path or names one that this version does not generate.")
         if not isinstance(digest, str) or not is_digest(f"sha256:{digest}"):
             raise ManifestUnreadable("A claim has a malformed digest.")
         claims[path] = f"sha256:{digest}"

@@ -54,9 +54,7 @@ def plan_install(state: HostState, *, refresh: bool) -> HostPlan:
     if state.installed and not refresh:
         return HostPlan(host.id, warnings=(f"{host.id}: already installed; --refresh updates it.",))
     if not state.installed and state.sentinel is not None:
-        warning = (
-            f"{host.id}: not installed, because {host.sentinel} is there without a manifest; remove it first."
-        )
+        warning = f"{host.id}: not installed, because {host.sentinel} is there without a manifest; remove it first."
         return HostPlan(host.id, warnings=(warning,))
     changes: list[Change] = []
     preserved: list[str] = []

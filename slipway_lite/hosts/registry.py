@@ -171,9 +171,7 @@ class GeneratedFile(NamedTuple):
 
 def generated_files(host: Host, surface: str) -> tuple[GeneratedFile, ...]:
     """Everything generated for ``host``, support files before the entries that need them."""
-    support: list[GeneratedFile] = [
-        GeneratedFile(host.reference, REFERENCE_TEMPLATE, REFERENCE_CAPABILITY, False)
-    ]
+    support: list[GeneratedFile] = [GeneratedFile(host.reference, REFERENCE_TEMPLATE, REFERENCE_CAPABILITY, False)]
     entries: list[GeneratedFile] = []
     for name, _ in CAPABILITIES:
         needs = [host.reference] if name == REFERENCE_CAPABILITY else []

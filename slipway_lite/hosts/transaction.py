@@ -245,9 +245,7 @@ def _undo(tree: Tree, state: Tree, journal: Journal) -> Settled:
     return Settled(tuple(preserved), tuple(artifacts))
 
 
-def _put_back(
-    tree: Tree, path: str, aside: str, before: str | None, after: str | None, artifacts: list[str]
-) -> None:
+def _put_back(tree: Tree, path: str, aside: str, before: str | None, after: str | None, artifacts: list[str]) -> None:
     """``aside`` in its old place, unless somebody has put something else there."""
     current = _digest(tree, path)
     if current == _digest(tree, aside):
@@ -261,9 +259,7 @@ def _put_back(
         artifacts.append(aside)
 
 
-def _discard(
-    tree: Tree, path: str, aside: str, expected: str, preserved: list[str], artifacts: list[str]
-) -> None:
+def _discard(tree: Tree, path: str, aside: str, expected: str, preserved: list[str], artifacts: list[str]) -> None:
     """Remove ``aside`` if it still holds what was to be removed; an edit goes back to its place, or stays
     aside.
     """

@@ -11,8 +11,7 @@ _FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<language>\w+) (?P<name>[\w-]+)\n(?P<t
 
 def fences(text: str) -> dict[str, tuple[str, str]]:
     """Name to (language, content) of every named fenced block."""
-    found = {match["name"]: (match["language"], match["text"]) for match in _FENCE.finditer(text)}
-    return found
+    return {match["name"]: (match["language"], match["text"]) for match in _FENCE.finditer(text)}
 
 
 def block(text: str, name: str) -> Any:
