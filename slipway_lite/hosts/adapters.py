@@ -111,6 +111,16 @@ def change_report(
     }
 
 
+def change_text(report: dict[str, Any]) -> str:
+    """The change report for people: what happened to how many files, and every path that is not as one may expect."""
+    counts = ", ".join(f"{len(report[name])} {name}" for name in ("written", "removed", "preserved") if report[name])
+    lines = [f"{', '.join(report['hosts'])}: {counts or 'nothing to do'}"]
+    lines += [f"preserved: {path}" for path in report["preserved"]]
+    lines += [f"set aside: {path}" for path in report["recovery_artifacts"]]
+    lines += [f"warning: {warning}" for warning in report["warnings"]]
+    return "\n".join(lines) + "\n"
+
+
 def _select(root: str, tools: Sequence[str] | None, command_next: CommandNext) -> tuple[Host, ...] | None:
     """The named hosts in registry order. ``--tool`` repeats, splits at commas and ignores case."""
     if tools is None:

@@ -11,12 +11,12 @@ import pytest
 
 from slipway_lite.hosts.adapters import install, uninstall
 from slipway_lite.hosts.listing import list_report
-from slipway_lite.protocol import next
+from slipway_lite.protocol import next as following
 
 IDENTITY = "sha256:" + "0" * 64
 
 
-command_next = functools.partial(next.command, IDENTITY)
+command_next = functools.partial(following.command, IDENTITY)
 
 
 class Repository:

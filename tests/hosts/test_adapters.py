@@ -6,6 +6,7 @@ import os
 import pytest
 
 from slipway_lite.errors import SlipwayError, UsageError
+from slipway_lite.hosts.adapters import change_report, change_text
 from slipway_lite.hosts.registry import HOST_IDS, HOSTS
 
 from .conftest import IDENTITY, Repository
@@ -51,7 +52,21 @@ def test_uninstall_leaves_files_and_directories_as_they_were(repository: Reposit
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.id)
-def test_an_edit_of_any_generated_file_survives_refresh_and_uninstall(repository: Repository, host) -> None:
+def test_edits_of_all_generated_files_survive_refresh_and_uninstall(repository: Repository, host) -> None:
+    surface = "ide" if host.has_surfaces else None
+    written = repository.install(host.id, surface=surface)["written"]
+    paths = [path for path in written if path != host.manifest]
+    for path in paths:
+        repository.path(path).write_text(f"mine: {path}")
+    assert repository.install(host.id, refresh=True)["preserved"] == paths
+    report = repository.uninstall(host.id)
+    assert report["removed"] == [host.manifest] and report["preserved"] == [host.sentinel]
+    assert all(repository.path(path).read_text() == f"mine: {path}" for path in paths)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.id)
+def test_an_edit_of_any_one_generated_file_survives_refresh_and_uninstall(repository: Repository, host) -> None:
     surface = "ide" if host.has_surfaces else None
     paths = [path for path in repository.install(host.id, surface=surface)["written"] if path != host.manifest]
     repository.uninstall(host.id)
@@ -363,3 +378,22 @@ def test_run_data_is_never_touched(repository: Repository) -> None:
     repository.install("all", surface="ide")
     repository.uninstall("all")
     assert repository.snapshot() == before
+
+
+# The report
+
+
+def test_the_report_is_sorted_and_without_duplicates() -> None:
+    report = change_report(["pi", "claude"], "committed", written=["b", "a", "b"], warnings=["w", "w"])
+    assert list(report) == list(EMPTY)
+    assert report["hosts"] == ["claude", "pi"] and report["written"] == ["a", "b"] and report["warnings"] == ["w"]
+
+
+def test_the_text_for_people_names_every_path_that_is_not_as_one_may_expect(repository: Repository) -> None:
+    repository.write(RUN, "mine")
+    assert change_text(repository.install("claude")) == f"claude: 9 written, 1 preserved\npreserved: {RUN}\n"
+    text = change_text(repository.install("claude"))
+    assert text == "claude: nothing to do\nwarning: claude: already installed; --refresh updates it.\n"
+    assert change_text(repository.uninstall("claude")) == "claude: 9 removed\n"
+    kept = change_report(["pi"], "committed", recovery_artifacts=[".pi/.slipway-1-2.old"])
+    assert change_text(kept) == "pi: nothing to do\nset aside: .pi/.slipway-1-2.old\n"

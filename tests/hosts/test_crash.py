@@ -78,19 +78,24 @@ def kill_at_random(directory: Path, times: int) -> None:
     seed = random.randrange(2**32)
     chance = random.Random(seed)
     killed = 0
-    for number in range(times):
+    for number in range(10 * times):
         repository = Repository(directory / str(number))
-        killed += kill_while_installing(repository, chance.uniform(0, seconds))
+        if kill_while_installing(repository, chance.uniform(0, seconds)):
+            killed += 1
+        else:  # it was done before: how long it takes depends on who else uses the disk
+            seconds *= 0.8
         check(before, after, worktree(repository))
         repository.install("all", surface="ide")
         assert worktree(repository) == after, f"seed {seed}, kill {number}"
         repository.uninstall("all")
         assert repository.snapshot() == {".git": None}, f"seed {seed}, kill {number}"
-    assert killed, f"seed {seed}: no kill came in time"
+        if killed == times:
+            return
+    pytest.fail(f"seed {seed}: only {killed} kills came in time")
 
 
 def test_random_kills_of_an_install_for_all_hosts_are_repaired(tmp_path: Path) -> None:
-    kill_at_random(tmp_path, 5)
+    kill_at_random(tmp_path, 3)
 
 
 @pytest.mark.slow
