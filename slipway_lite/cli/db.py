@@ -44,12 +44,10 @@ def info(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = Fals
 
     Example: slipway db info --json
     """
-    from slipway_lite.store.facts import facts
+    from slipway_lite.store.facts import fact_lines, facts
 
     document = facts(*database(db, root))
-    lines = [f"{name.replace('_', ' ')}: {value}" for name, value in document.items() if not isinstance(value, dict)]
-    lines += [f"  {table}: {count} rows" for table, count in document["rows"].items()]
-    emit(document, json, lines)
+    emit(document, json, fact_lines(document))
 
 
 @app.command()

@@ -325,10 +325,26 @@ def _only_stoppable(call: Call) -> str:
     return stoppable[0]
 
 
+def _adapters(name: str) -> Handler:
+    """A handler that is imported when it is called: no Run command pays for the adapters."""
+
+    def handle(call: Call) -> str:
+        from slipway_lite.cli import adapters
+
+        handler: Handler = getattr(adapters, name)
+        return handler(call)
+
+    return handle
+
+
 HANDLERS: dict[str, Handler] = {
     "run": _start,
     "status": _status,
     "stop": _stop,
+    "list": _adapters("show_list"),
+    "doctor": _adapters("doctor"),
+    "install": _adapters("install"),
+    "uninstall": _adapters("uninstall"),
     "protocol submit": _submit,
     "protocol answer": _answer,
     "protocol skip": _skip,

@@ -52,3 +52,9 @@ def _inside(store: Store) -> dict[str, Any]:
     rows = {table: store.rows(f"select count(*) from {table}")[0][0] for table in tables}
     seq, digest = head(store.connection)
     return {"schema_version": version(store.connection), "head": f"{seq}:{digest}", "rows": rows}
+
+
+def fact_lines(document: dict[str, Any]) -> list[str]:
+    """The facts for people, one a line."""
+    lines = [f"{name.replace('_', ' ')}: {value}" for name, value in document.items() if name != "rows" and value != ""]
+    return lines + [f"{table}: {count} rows" for table, count in document["rows"].items()]
