@@ -10,6 +10,7 @@ from slipway_lite.store.connection import Store, read_store
 from slipway_lite.store.journal import head
 from slipway_lite.store.migrations import HEAD, version
 from slipway_lite.store.tables import APPEND_ONLY, LEDGER, PROJECTIONS
+from slipway_lite.store.verify import verify
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ ADVICE = (
 
 
 def facts(path: str, rule: str) -> dict[str, Any]:
-    """What is known about the file at ``path``: place, size in bytes, permissions, versions, rows, free disk bytes."""
+    """What is known about the file at ``path``: place, size in bytes, permissions, versions, rows, free disk bytes.
+
+    ``verification`` sums up the chain and every append-only row; projections are left to ``slipway db verify``.
+    """
     library = sqlite.library_version()
     document: dict[str, Any] = {
         "path": path,
@@ -51,7 +55,13 @@ def _inside(store: Store) -> dict[str, Any]:
     tables = [LEDGER, *APPEND_ONLY, *(table for tables in PROJECTIONS.values() for table in tables)]
     rows = {table: store.rows(f"select count(*) from {table}")[0][0] for table in tables}
     seq, digest = head(store.connection)
-    return {"schema_version": version(store.connection), "head": f"{seq}:{digest}", "rows": rows}
+    problems = len(verify(store, ())["problems"])
+    return {
+        "schema_version": version(store.connection),
+        "head": f"{seq}:{digest}",
+        "verification": f"{problems} rows are not what was written" if problems else "chain and rows are sound",
+        "rows": rows,
+    }
 
 
 def fact_lines(document: dict[str, Any]) -> list[str]:
