@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slipway_lite.protocol.run import Run
+    from slipway_lite.protocol.workspace import Workspace
     from slipway_lite.store.connection import Store
     from slipway_lite.store.journal import EventRow
 
@@ -30,6 +31,10 @@ _EVERY_EVENT = (
 
 class Reading(Runs):
     """The reads of the machine protocol for one worktree."""
+
+    def __init__(self, workspace: Workspace, db: str | None = None) -> None:
+        super().__init__(workspace, db)
+        self._verified: dict[str, tuple[replay.Head, Run]] = {}
 
     def find(self, store: Store, run_id: str) -> Run:
         """The Run, or ``run_not_found``, ``run_journal_invalid``, ``workspace_identity_mismatch``."""
@@ -111,8 +116,19 @@ class Reading(Runs):
         return document
 
     def _find_for_material(self, store: Store, run_id: str) -> Run:
+        """The Run; one that this object verified before is not replayed again while its journal has the same head.
+
+        A host reads the sections of an Action one after the other, and each reply checks its own payload anyway.
+        """
+        head = replay.head(store, run_id)
+        known, run = self._verified.get(run_id, (None, None))
+        if run is not None and known == head:
+            return run
         try:
-            return self.find(store, run_id)
+            run = self.find(store, run_id)
+            if head is not None:
+                self._verified[run_id] = (head, run)
+            return run
         except SlipwayError as error:
             if error.code != "run_journal_invalid":
                 raise

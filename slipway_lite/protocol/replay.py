@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from slipway_lite.store.journal import EventRow
     from slipway_lite.store.projections import Sink
 
+    Head = tuple[int, int, str]
+
 STREAM_PREFIX = "run:"
 
 
@@ -60,6 +62,15 @@ def replay(run_id: str, rows: Iterable[EventRow]) -> Run:
     for run in steps(run_id, rows):  # noqa: B007  # the last one is what we want
         pass
     return run
+
+
+def head(store: Store, run_id: str) -> Head | None:
+    """Where the journal of a Run ends: how many events, and the link of the chain that the last of them is."""
+    rows = store.rows(
+        "select r.event_count, r.head_seq, l.sha256 from runs r join ledger l on l.seq = r.head_seq where r.run_id = ?",
+        (run_id,),
+    )
+    return rows[0] if rows else None
 
 
 def load(store: Store, run_id: str) -> Run | None:

@@ -1,13 +1,14 @@
 """Append-only rows and the ledger that chains them: one hash chain over the whole file, in commit order.
 
-A payload row's digest is ``framed("slipway-lite/row/v1", table, [stream, sequence, at, columns…] as canonical JSON)``;
-a ledger row's digest is ``framed("slipway-lite/ledger/v1", seq, at, kind, stream, stream_sequence, payload digest,
-previous digest)``. Every kind of row thus has its own domain, and nothing can be moved between tables or places.
+A payload row's digest is ``framed("slipway-lite/row/v1", table, stream, sequence, at, columns…)``, each column as ``s``
+and its text, ``i`` and its decimal digits, or ``n`` for null; a ledger row's digest is ``framed("slipway-lite/ledger/v1",
+seq, at, kind, stream, stream_sequence, payload digest, previous digest)``. Every kind of row thus has its own domain,
+and nothing can be moved between tables or places.
 """
 
 from __future__ import annotations
 
-from slipway_lite.canon import encode_canonical, framed
+from slipway_lite.canon import framed
 from slipway_lite.store.tables import APPEND_ONLY, GENESIS_SHA256
 
 TYPE_CHECKING = False
@@ -34,7 +35,14 @@ _INSERT_PAYLOAD = {
 
 def payload_sha256(table: str, stream: str, sequence: int, at: str, values: tuple[Any, ...]) -> str:
     """The digest of one append-only row; ``values`` are the columns after ``at``, in the order of the table."""
-    return framed("slipway-lite/row/v1", table, encode_canonical([stream, sequence, at, *values]))
+    return framed("slipway-lite/row/v1", table, stream, str(sequence), at, *map(_tagged, values))
+
+
+def _tagged(value: str | int | None) -> str:
+    """A column with its type, so that no text can pass for a number or for nothing."""
+    if value is None:
+        return "n"
+    return f"s{value}" if isinstance(value, str) else f"i{value}"
 
 
 def ledger_sha256(seq: int, at: str, kind: str, stream: str, sequence: int, payload: str, previous: str) -> str:
