@@ -126,8 +126,10 @@ def open_store(path: str) -> Store:
         raise SlipwayError("database_unavailable", f"The database cannot be created: {error.strerror}.") from error
     connection = _connect(path, "mode=rw")
     try:
+        # Asked before anything is set, so that the database of another program stays as it is.
+        found = migrations.version(connection)
         _prepare(connection)
-        if migrations.version(connection) < migrations.HEAD:
+        if found < migrations.HEAD:
             with Immediate(connection) as tx:
                 if migrations.version(tx.connection) < migrations.HEAD:
                     migrations.upgrade(tx.connection)
@@ -148,16 +150,17 @@ def read_store(path: str, work: Callable[[Store], T]) -> T:
     that turns out to have raced with a writer, read again. ``work`` may therefore run more than once.
     """
     for _ in range(_READ_ATTEMPTS):
-        if os.path.exists(path + "-wal"):
+        before = _resting(path)
+        if before is None:
             break
         try:
-            before = _fingerprint(path)
             result = _read(path, "immutable=1", work)
-        except (SlipwayError, OSError):
-            if os.path.exists(path + "-wal"):
-                break
-            raise
-        if not os.path.exists(path + "-wal") and _fingerprint(path) == before:
+        except Exception:
+            # What was found in a file that changed under the reader says nothing about it.
+            if _resting(path) == before:
+                raise
+            continue
+        if _resting(path) == before:
             return result
     return _read(path, "mode=ro", work)
 
@@ -177,9 +180,13 @@ def _read(path: str, mode: str, work: Callable[[Store], T]) -> T:
         connection.close()
 
 
-def _fingerprint(path: str) -> tuple[int, int, int]:
-    found = os.stat(path)
-    return found.st_ino, found.st_size, found.st_mtime_ns
+def _resting(path: str) -> tuple[int, int, int] | None:
+    """What tells whether a file that nobody writes has changed; ``None`` where somebody writes, or nothing is."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return None if os.path.exists(path + "-wal") else (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _connect(path: str, mode: str) -> Connection:
@@ -210,7 +217,5 @@ def _prepare(connection: Connection) -> None:
 def _create_privately(path: str) -> None:
     if os.path.exists(path):
         return
-    directory = os.path.dirname(path)
-    if not os.path.isdir(directory):
-        os.makedirs(directory, mode=0o700)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))

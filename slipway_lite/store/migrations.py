@@ -24,8 +24,14 @@ APPLICATION_ID = 0x534C5057
 
 
 def version(connection: Connection) -> int:
-    """How many steps the file has. Raises ``database_foreign`` or ``database_too_new`` for a file not of ours."""
-    (found,) = connection.execute("pragma user_version").fetchone()
+    """How many steps the file has; 0 for a blank one. Raises ``database_foreign`` or ``database_too_new``."""
+    # One statement, so that another process cannot bring a blank file up to date between two of them.
+    application_id, found, blank = connection.execute(
+        "select (select application_id from pragma_application_id), (select user_version from pragma_user_version),"
+        " not exists (select 1 from sqlite_schema)"
+    ).fetchone()
+    if application_id != APPLICATION_ID and (application_id or found or not blank):
+        raise SlipwayError("database_foreign", "The file is a database of another program; nothing was changed.")
     if found > HEAD:
         raise SlipwayError(
             "database_too_new",
@@ -35,13 +41,9 @@ def version(connection: Connection) -> int:
 
 
 def upgrade(connection: Connection) -> None:
-    """Apply what is pending. The caller holds an immediate transaction and commits it."""
+    """Apply what is pending. The caller holds an immediate transaction, has asked :func:`version`, and commits."""
     from sqlite_utils import Database, Migrations
 
-    (application_id,) = connection.execute("pragma application_id").fetchone()
-    (tables,) = connection.execute("select count(*) from sqlite_schema").fetchone()
-    if application_id not in (0, APPLICATION_ID) or (application_id == 0 and tables):
-        raise SlipwayError("database_foreign", "The file is a database of another program; nothing was changed.")
     migrations = Migrations("slipway_lite")
     for step in STEPS:
         migrations(name=step)(_script(step))
