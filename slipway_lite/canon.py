@@ -126,15 +126,15 @@ def sha256(raw: bytes) -> str:
     return "sha256:" + hashlib.sha256(raw).hexdigest()
 
 
-def framed(*fields: str) -> str:
+def framed(*fields: str | bytes) -> str:
     """The framed digest of machine-protocol §8.5.
 
-    Each field is fed as its UTF-8 byte length, an unsigned 64-bit big-endian number, and its bytes, so that no
-    two different lists of fields share their bytes. The first field names the domain.
+    Each field, text or its bytes, is fed as its UTF-8 byte length, an unsigned 64-bit big-endian number, and its
+    bytes, so that no two different lists of fields share their bytes. The first field names the domain.
     """
     digest = hashlib.sha256()
     for field in fields:
-        raw = field.encode()
+        raw = field.encode() if isinstance(field, str) else field
         digest.update(len(raw).to_bytes(8, "big"))
         digest.update(raw)
     return "sha256:" + digest.hexdigest()

@@ -10,7 +10,8 @@ from slipway_lite.canon import is_digest
 from slipway_lite.cli.output import emit, progress
 from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption, database, existing
 from slipway_lite.errors import SlipwayError, UsageError
-from slipway_lite.store.connection import Store, open_store, read_store
+from slipway_lite.store.connection import Store, open_store
+from slipway_lite.store.reading import read_store
 
 app = typer.Typer(no_args_is_help=True, help="The database file: where it is, what it holds, whether it is sound.")
 

@@ -9,8 +9,8 @@ from slipway_lite.canon import framed
 from slipway_lite.errors import SlipwayError
 from slipway_lite.protocol import commands, documents, replay
 from slipway_lite.protocol.runs import Runs
-from slipway_lite.store.connection import read_store
 from slipway_lite.store.journal import EVENT_COLUMNS, first_unsound
+from slipway_lite.store.reading import read_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,21 +153,21 @@ class Reading(Runs):
         if section is None:
             raise SlipwayError("material_section_not_found", "The source has no such section.", next=inspect)
         rows = store.rows("select content from materials where material_sha256 = ?", (section["material_sha256"],))
-        if not rows or framed("slipway-material/v1", rows[0][0]) != section["material_sha256"]:
+        raw = rows[0][0].encode() if rows else b""
+        if not rows or framed("slipway-material/v1", raw) != section["material_sha256"]:
             raise SlipwayError(
                 "material_unavailable",
                 "The stored text of this section is missing or was changed. `slipway db verify` says more.",
                 next=inspect,
             )
-        markdown = rows[0][0]
-        revision = framed("slipway-section/v2", section["key"], section["role"], section["title"], markdown)
-        if len(markdown.encode()) != section["bytes"] or revision != section["section_revision"]:
+        revision = framed("slipway-section/v2", section["key"], section["role"], section["title"], raw)
+        if len(raw) != section["bytes"] or revision != section["section_revision"]:
             raise SlipwayError(
                 "material_corrupt",
                 "The stored text of this section is not what the catalog says.",
                 next=inspect,
             )
-        return documents.section_document(section, markdown)
+        return documents.section_document(section, rows[0][0])
 
 
 def _by_stream(rows: list[Any]) -> list[tuple[str, tuple[int, int], list[EventRow]]]:

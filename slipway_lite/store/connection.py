@@ -1,7 +1,6 @@
-"""Open the file for writing or for reading, and the one kind of write transaction.
+"""Open the file for writing, and the one kind of write transaction. Reading is in :mod:`slipway_lite.store.reading`.
 
-Writing: WAL, ``synchronous=FULL`` (acknowledged means durable), every write inside ``with store.immediate() as tx``.
-Reading: :func:`read_store` leaves the directory as it was.
+WAL, ``synchronous=FULL`` (acknowledged means durable), every write inside ``with store.immediate() as tx``.
 
 Errors, all :class:`SlipwayError`: ``database_unavailable`` (cannot be opened), ``database_unreadable`` (no SQLite
 database, or a damaged one), ``database_foreign``, ``database_too_new``, ``database_outdated`` (a read-only open of
@@ -15,31 +14,28 @@ import os
 
 from slipway_lite import clock
 from slipway_lite.errors import SlipwayError
-from slipway_lite.store import migrations, sqlite
+from slipway_lite.store import gate, migrations, sqlite
 from slipway_lite.store.journal import EVENT_COLUMNS, Transaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import TracebackType
-    from typing import Any, TypeVar
+    from typing import Any
 
     from slipway_lite.store.journal import EventRow
     from slipway_lite.store.sqlite import Connection
 
-    T = TypeVar("T")
-
 BUSY_SECONDS = 5.0
-_READ_ATTEMPTS = 20
 _IOERR = 10
 
 
 class Store:
     """An open file. ``connection`` is for reads; writes go through :meth:`immediate`."""
 
-    def __init__(self, connection: Connection, path: str) -> None:
+    def __init__(self, connection: Connection, path: str, *, writes: bool = False) -> None:
         self.connection = connection
         self.path = path
+        self._writes = writes
 
     def rows(self, sql: str, parameters: Any = ()) -> list[Any]:
         """Every row of one SELECT, as tuples."""
@@ -63,6 +59,9 @@ class Store:
     def close(self) -> None:
         """Close, so that the last one out folds the WAL into a whole resting file."""
         self.connection.close()
+        if self._writes:
+            self._writes = False
+            gate.leave_writer(self.path)
 
     def __enter__(self) -> Store:
         return self
@@ -124,7 +123,16 @@ def open_store(path: str) -> Store:
         _create_privately(path)
     except OSError as error:
         raise SlipwayError("database_unavailable", f"The database cannot be created: {error.strerror}.") from error
-    connection = _connect(path, "mode=rw")
+    gate.enter_writer(path)
+    try:
+        return Store(_prepared(path), path, writes=True)
+    except BaseException:
+        gate.leave_writer(path)
+        raise
+
+
+def _prepared(path: str) -> Connection:
+    connection = connect(path, "mode=rw")
     try:
         # Asked before anything is set, so that the database of another program stays as it is.
         found = migrations.version(connection)
@@ -139,57 +147,10 @@ def open_store(path: str) -> Store:
     except BaseException:
         connection.close()
         raise
-    return Store(connection, path)
+    return connection
 
 
-def read_store(path: str, work: Callable[[Store], T]) -> T:
-    """``work(store)`` over one consistent snapshot of ``path``, leaving size, times and directory as they were.
-
-    A plain read-only open of a resting WAL file creates ``-wal`` and ``-shm``; ``immutable`` on a live one shows
-    stale rows. So: sidecars present means somebody is writing, open normally; none means open immutable, and if
-    that turns out to have raced with a writer, read again. ``work`` may therefore run more than once.
-    """
-    for _ in range(_READ_ATTEMPTS):
-        before = _resting(path)
-        if before is None:
-            break
-        try:
-            result = _read(path, "immutable=1", work)
-        except Exception:
-            # What was found in a file that changed under the reader says nothing about it.
-            if _resting(path) == before:
-                raise
-            continue
-        if _resting(path) == before:
-            return result
-    return _read(path, "mode=ro", work)
-
-
-def _read(path: str, mode: str, work: Callable[[Store], T]) -> T:
-    connection = _connect(path, mode)
-    try:
-        connection.execute("begin")
-        if migrations.version(connection) < migrations.HEAD:
-            raise SlipwayError(
-                "database_outdated", "The database has an older schema; the next write brings it up to date."
-            )
-        return work(Store(connection, path))
-    except sqlite.DatabaseError as error:
-        raise failure(error, "read") from error
-    finally:
-        connection.close()
-
-
-def _resting(path: str) -> tuple[int, int, int] | None:
-    """What tells whether a file that nobody writes has changed; ``None`` where somebody writes, or nothing is."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return None if os.path.exists(path + "-wal") else (found.st_ino, found.st_size, found.st_mtime_ns)
-
-
-def _connect(path: str, mode: str) -> Connection:
+def connect(path: str, mode: str) -> Connection:
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     try:
         return sqlite.connect(f"file:{quoted}?{mode}", BUSY_SECONDS)

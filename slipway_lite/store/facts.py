@@ -6,9 +6,10 @@ import os
 import stat
 
 from slipway_lite.store import sqlite
-from slipway_lite.store.connection import Store, read_store
+from slipway_lite.store.connection import Store
 from slipway_lite.store.journal import head
 from slipway_lite.store.migrations import HEAD, version
+from slipway_lite.store.reading import read_store
 from slipway_lite.store.tables import APPEND_ONLY, LEDGER, PROJECTIONS
 from slipway_lite.store.verify import verify
 

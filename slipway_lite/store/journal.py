@@ -1,9 +1,9 @@
 """Append-only rows and the ledger that chains them: one hash chain over the whole file, in commit order.
 
 A payload row's digest is ``framed("slipway-lite/row/v1", table, stream, sequence, at, columns…)``, each column as ``s``
-and its text, ``i`` and its decimal digits, or ``n`` for null; a ledger row's digest is ``framed("slipway-lite/ledger/v1",
-seq, at, kind, stream, stream_sequence, payload digest, previous digest)``. Every kind of row thus has its own domain,
-and nothing can be moved between tables or places.
+and its text, ``i`` and its decimal digits, or ``n`` for null. A ledger row's digest is
+``framed("slipway-lite/ledger/v1", seq, at, kind, stream, stream_sequence, payload digest, previous digest)``. Every
+kind of row thus has its own domain, and nothing can be moved between tables or places.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ import pytest
 from slipway_lite import clock
 from slipway_lite.errors import SlipwayError
 from slipway_lite.store import migrations
-from slipway_lite.store.connection import open_store, read_store
+from slipway_lite.store.connection import open_store
+from slipway_lite.store.reading import read_store
 from slipway_lite.store.migrations import APPLICATION_ID, HEAD, STEPS, statements, version
 from tests.scripted_host import environment
 from tests.store.files import directory_state, filled, plain

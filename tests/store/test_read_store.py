@@ -9,7 +9,8 @@ import pytest
 
 from slipway_lite.errors import SlipwayError
 from slipway_lite.store import connection, sqlite
-from slipway_lite.store.connection import Store, open_store, read_store
+from slipway_lite.store.connection import Store, open_store
+from slipway_lite.store.reading import read_store
 from slipway_lite.store.journal import head
 from tests.store.files import directory_state, event, filled
 
