@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from slipway_lite.errors import SlipwayError, UsageError
-from slipway_lite.hosts.ownership import HostState, ManifestUnreadable, inspect
+from slipway_lite.hosts.ownership import HostState, ManifestUnreadable, inspect, is_detected
 from slipway_lite.hosts.plan import HostPlan, plan_install, plan_uninstall
 from slipway_lite.hosts.registry import (
     HOST_IDS,
@@ -154,11 +154,8 @@ def _run(request: Request, git_dir: str) -> dict[str, Any]:
 
 
 def _plan_install(request: Request, tree: Tree) -> list[HostPlan]:
-    states = []
-    for host in HOSTS if request.hosts is None else request.hosts:
-        state = _inspect(request, tree, host)
-        if request.hosts is not None or state.detected:
-            states.append(state)
+    hosts = request.hosts or tuple(host for host in HOSTS if is_detected(request.root, host))
+    states = [_inspect(request, tree, host) for host in hosts]
     if not states:
         raise _failed(request, "No host was detected in this worktree; --tool selects one.")
     states, skipped = _with_surface(request, tree, states)
@@ -247,16 +244,15 @@ def _directories(
     for plan in plans:
         if not plan.changes:
             continue
+        ours = record.pop(plan.host_id) if plan.host_id in record else _named_by_us(plan.host_id)
         if request.verb == "uninstall":
-            known = plan.host_id in record
-            prune += record.pop(plan.host_id) if known else _named_by_us(plan.host_id)
+            prune += ours
             continue
         wanted = {directory for change in plan.changes for directory in parents(change.path)}
         missing = sorted(directory for directory in wanted - {*made} if not tree.is_directory(directory))
         made += missing
         # What an earlier install made counts only while that install is still there.
-        earlier = record.get(plan.host_id, []) if _is_refresh(plan) else []
-        record[plan.host_id] = sorted({*earlier, *missing})
+        record[plan.host_id] = sorted({*missing, *(ours if _is_refresh(plan) else ())})
     return made, prune, record
 
 
@@ -266,7 +262,7 @@ def _is_refresh(plan: HostPlan) -> bool:
 
 
 def _named_by_us(host_id: str) -> list[str]:
-    """Directories that nobody else would have made, for a host that was installed elsewhere (a clone)."""
+    """Directories that nobody else would have made, for a host that was installed elsewhere, as in a clone."""
     host = HOSTS[HOST_IDS.index(host_id)]
     paths = [file.path for surface in host.entries for file in generated_files(host, surface)]
     found = {directory for path in (*paths, host.manifest) for directory in parents(path)}

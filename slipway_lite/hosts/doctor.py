@@ -125,7 +125,7 @@ def _legacy_residue(git_common_dir: str) -> list[dict[str, Any]]:
     for name in names:
         if name != CURRENT_NAME:
             known = f"legacy_{name.replace('-', '_')}_residue" if name in LEGACY_NAMES else "legacy_unknown_residue"
-            shown = os.fsencode(name).decode("utf-8", "replace")
+            shown = "".join(sign if sign.isprintable() else "\ufffd" for sign in name)
             detail = f"{LEGACY_NAMESPACE}/{shown} in the Git directory is not used."
             checks.append(check(known, "warning", "legacy_runstore", detail))
     return checks

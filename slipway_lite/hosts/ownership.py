@@ -103,21 +103,31 @@ class HostState(NamedTuple):
         return [name for name, _ in CAPABILITIES if self.files and name not in broken]
 
 
+def is_detected(root: str, host: Host) -> bool:
+    """Whether the host is used in this worktree.
+
+    Links are followed here and only here: a host reads through them, so a person must hear about them.
+    """
+    return any(os.path.isdir(os.path.join(root, directory)) for directory in host.detect)
+
+
 def inspect(root: str, tree: Tree, host: Host, surface: str | None = None) -> HostState:
     """How ``host`` stands. Reads only.
 
     ``surface`` is what a first install asks for; a valid manifest decides for itself. Without a manifest and
     without ``surface`` only detection and sentinel are looked at. Raises :class:`ManifestUnreadable`,
-    :class:`UnsafePath` when a directory on the way is a link, and :class:`OSError`.
+    :class:`UnsafePath` when a directory on the way is a link and the host is used or asked for, and
+    :class:`OSError`.
     """
-    # Links are followed here and only here: a host reads through them, so a person must hear about them.
-    detected = any(os.path.isdir(os.path.join(root, directory)) for directory in host.detect)
+    detected = is_detected(root, host)
     try:
         manifest = tree.read(host.manifest)
     except UnsafePath as error:
         if error.path == host.manifest:
             raise ManifestUnreadable(str(error)) from None
-        raise
+        if detected or surface is not None:
+            raise
+        return HostState(host, False, NO_SURFACE, None, None, ())
     claims: dict[str, str] = {}
     if manifest is not None:
         surface, claims = decode_manifest(host, manifest.raw)

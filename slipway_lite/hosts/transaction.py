@@ -3,8 +3,8 @@
 The journal lies in the Git directory of the worktree, which no clone brings along. It is written before the
 first change, and giving it its second name is the commit: a journal that was only prepared is undone, a
 committed one is finished, by this process or by the next command. No file is ever half written, because
-content arrives under a temporary name and takes its place by a link (which replaces nothing) or a rename;
-what is taken away is set aside first, and looked at again before it is really removed.
+content arrives under a temporary name and takes its place by a link (which replaces nothing) or a rename.
+What is taken away is set aside first, and looked at again before it is really removed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ PREPARED = f"{STATE}/prepared.json"
 COMMITTED = f"{STATE}/committed.json"
 DIRECTORIES = f"{STATE}/directories.json"
 _DRAFT = f"{STATE}/draft"
-_STATE_FILES = (PREPARED, COMMITTED, DIRECTORIES, _DRAFT)
 
 LOCK_SECONDS = 5.0
 LOCK_POLL_SECONDS = 0.025
@@ -58,8 +57,11 @@ class Step(NamedTuple):
 
 
 class Journal(NamedTuple):
-    """``made``: directories to create, outermost first; ``prune``: directories that go when they are empty;
-    ``directories``: the whole record of directories after the commit, before anything was pruned."""
+    """Everything that undoing or finishing needs.
+
+    ``made``: directories to create, outermost first. ``prune``: directories that go when they are empty.
+    ``directories``: the record of directories as it is after the commit.
+    """
 
     id: str
     steps: tuple[Step, ...]
@@ -68,7 +70,7 @@ class Journal(NamedTuple):
     directories: Directories
 
     def draft(self, number: int) -> str:
-        """Where the new content of a step waits."""
+        """Where the new content of a step waits, and stays as a second name to tell our file from another."""
         return self._beside(number, "new")
 
     def aside(self, number: int) -> str:
@@ -81,9 +83,7 @@ class Journal(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """What settling a journal could not do as planned: edits that were kept, and where, if not in their
-    place.
-    """
+    """Edits of somebody else that were met: ``preserved`` in their place, or in ``artifacts`` beside it."""
 
     preserved: tuple[str, ...] = ()
     artifacts: tuple[str, ...] = ()
@@ -161,6 +161,7 @@ def execute(
             _apply(tree, journal, number, change)
         for directory in _touched(journal):
             tree.sync(directory)
+        state.rename(PREPARED, COMMITTED)
     except (OSError, UnsafePath, Conflict) as error:
         problem = reason(error)
         try:
@@ -168,7 +169,6 @@ def execute(
         except (OSError, UnsafePath) as failure:
             return Result("ambiguous", problem=f"{problem} It could not be undone: {reason(failure)}")
     try:
-        state.rename(PREPARED, COMMITTED)
         state.sync(STATE)
     except (OSError, UnsafePath) as error:
         return Result("ambiguous", problem=reason(error))
@@ -209,7 +209,6 @@ def _apply(tree: Tree, journal: Journal, number: int, change: Change) -> None:
                 tree.link(draft, change.path)
             except FileExistsError:
                 raise Conflict(f"{change.path} appeared in the meantime.") from None
-            tree.remove(draft)
             return
         tree.link(change.path, aside)
     if _digest(tree, aside) != change.before:
@@ -227,15 +226,16 @@ def _undo(tree: Tree, state: Tree, journal: Journal) -> Settled:
         aside = journal.aside(number)
         if before == after:
             continue
-        tree.remove(journal.draft(number))
         if before is None and after is not None:
-            if _digest(tree, path) == after:
+            # Somebody else may have written the very same bytes: only the second name proves that it is ours.
+            if tree.is_same_file(path, journal.draft(number)):
                 tree.rename(path, aside)
             elif _digest(tree, path) is not None:
                 preserved.append(path)
             _discard(tree, path, aside, after, preserved, artifacts)
         elif _digest(tree, aside) is not None:
-            _put_back(tree, path, aside, before, after, artifacts)
+            _put_back(tree, path, aside, after, artifacts)
+        tree.remove(journal.draft(number))
     for directory in reversed(journal.made):
         tree.remove_directory(directory)
     for directory in _touched(journal):
@@ -245,7 +245,7 @@ def _undo(tree: Tree, state: Tree, journal: Journal) -> Settled:
     return Settled(tuple(preserved), tuple(artifacts))
 
 
-def _put_back(tree: Tree, path: str, aside: str, before: str | None, after: str | None, artifacts: list[str]) -> None:
+def _put_back(tree: Tree, path: str, aside: str, after: str | None, artifacts: list[str]) -> None:
     """``aside`` in its old place, unless somebody has put something else there."""
     current = _digest(tree, path)
     if current == _digest(tree, aside):
@@ -260,9 +260,7 @@ def _put_back(tree: Tree, path: str, aside: str, before: str | None, after: str 
 
 
 def _discard(tree: Tree, path: str, aside: str, expected: str, preserved: list[str], artifacts: list[str]) -> None:
-    """Remove ``aside`` if it still holds what was to be removed; an edit goes back to its place, or stays
-    aside.
-    """
+    """Remove ``aside`` if it still holds what was to be removed; an edit goes back to its place, or stays."""
     found = _digest(tree, aside)
     if found is None:
         return
@@ -281,8 +279,10 @@ def _finish(tree: Tree, state: Tree, journal: Journal) -> Settled:
     preserved: list[str] = []
     artifacts: list[str] = []
     for number, (path, before, after) in enumerate(journal.steps):
-        if before is not None and before != after:
-            _discard(tree, path, journal.aside(number), before, preserved, artifacts)
+        if before != after:
+            tree.remove(journal.draft(number))
+            if before is not None:
+                _discard(tree, path, journal.aside(number), before, preserved, artifacts)
     for directory in sorted(journal.prune, key=lambda path: path.count("/"), reverse=True):
         tree.remove_directory(directory)
     _replace(state, DIRECTORIES, encode(journal.directories).encode())

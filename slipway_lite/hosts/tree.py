@@ -96,6 +96,19 @@ class Tree:
         os.close(descriptor)
         return True
 
+    def is_same_file(self, path: str, other: str) -> bool:
+        """Whether both are names of one file, whatever it holds, in one directory."""
+        parent = self._parent(path)
+        if parent is None:
+            return False
+        try:
+            names = (_leaf(path), _leaf(other))
+            return os.path.samestat(*(os.stat(name, dir_fd=parent, follow_symlinks=False) for name in names))
+        except FileNotFoundError:
+            return False
+        finally:
+            os.close(parent)
+
     def write_new(self, path: str, raw: bytes, mode: int) -> None:
         """A new file with exactly ``raw``, on disk before this returns. Raises :class:`FileExistsError`."""
         with self._in_parent(path) as parent:

@@ -8,6 +8,7 @@ import pytest
 from slipway_lite.errors import SlipwayError, UsageError
 from slipway_lite.hosts.adapters import change_report, change_text
 from slipway_lite.hosts.registry import HOST_IDS, HOSTS
+from slipway_lite.hosts.transaction import locked
 
 from .conftest import IDENTITY, Repository
 
@@ -136,6 +137,14 @@ def test_in_a_clone_only_directories_with_our_name_go(repository: Repository) ->
     left = {name for name in repository.snapshot() if not name.startswith(".git/") and name != ".git"}
     assert left == {".claude", ".claude/skills", ".github", ".github/agents", ".github/agents/references",
                     ".github/copilot"}  # fmt: skip
+
+
+def test_in_a_clone_a_refresh_makes_our_directories_ours(repository: Repository) -> None:
+    repository.install("claude")
+    (repository.git_dir / "slipway-lite-adapters/directories.json").unlink()
+    repository.install("claude", refresh=True)
+    repository.uninstall()
+    assert {name for name in repository.snapshot() if name.startswith(".claude")} == {".claude", ".claude/skills"}
 
 
 def test_a_directory_with_a_file_of_the_person_stays(repository: Repository) -> None:
@@ -316,6 +325,27 @@ def test_nothing_is_written_through_a_link(repository: Repository, name: str) ->
         repository.install("claude", "pi")
     assert caught.value.code == "install_failed" and f"{name} is a symbolic link" in caught.value.message
     assert os.listdir(outside) == [] and not repository.path(".pi").exists()
+
+
+def test_a_link_on_the_way_to_a_host_that_is_not_used_is_nobodys_business(repository: Repository) -> None:
+    outside = repository.root.parent / "outside"
+    outside.mkdir()
+    repository.path(".github").symlink_to(outside)
+    repository.path(".pi").mkdir()
+    assert repository.install()["hosts"] == ["pi"]
+    assert repository.host("copilot")["detected"] is False
+    assert repository.uninstall()["hosts"] == ["pi"]
+    with pytest.raises(SlipwayError, match=r"\.github is a symbolic link"):
+        repository.install("copilot")
+    assert os.listdir(outside) == []
+
+
+def test_a_command_waits_for_another_one_and_then_gives_up(repository: Repository, monkeypatch) -> None:
+    monkeypatch.setattr("slipway_lite.hosts.transaction.LOCK_SECONDS", 0.05)
+    with locked(str(repository.git_dir)), pytest.raises(SlipwayError) as caught:
+        repository.install("claude")
+    check_failed(caught.value, repository, "install_failed")
+    assert "at work" in caught.value.message and not repository.path(".claude").exists()
 
 
 def test_a_linked_skill_directory_is_preserved_as_it_is(repository: Repository) -> None:

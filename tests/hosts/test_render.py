@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 import yaml
@@ -100,3 +102,12 @@ def test_a_description_is_one_sentence_that_demands_an_explicit_request() -> Non
 def test_rendering_covers_exactly_the_generated_files() -> None:
     for host, surface in ALL:
         assert list(rendered(host, surface)) == [file.path for file in generated_files(host, surface)]
+
+
+def test_templates_are_loaded_only_when_something_is_rendered() -> None:
+    program = """
+import sys
+from slipway_lite.hosts import adapters, doctor, listing
+sys.exit("jinja2" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -106,6 +106,30 @@ def test_a_file_that_appears_at_the_last_moment_is_never_replaced(place, just_be
     assert snapshot(place.root) == {**place.before, "d": None, "d/create": EDIT}
 
 
+def test_the_same_bytes_from_somebody_else_are_not_ours_to_remove(place, just_before) -> None:
+    just_before("os.link", "create", lambda: (place.root / "d/create").write_bytes(NEW))
+    result = place.execute(*ALL)
+    assert result.outcome == "rolled_back" and result.settled.preserved == ("d/create",)
+    assert snapshot(place.root) == {**place.before, "d": None, "d/create": NEW}
+
+
+def test_an_edit_of_a_file_that_was_just_made_survives_the_undoing(place, just_before) -> None:
+    for path in ("d/create", "e"):
+        just_before("os.link", "late", lambda path=path: (place.root / path).write_bytes(EDIT))
+        result = place.execute(CREATE, Change("e", None, NEW), Change("late", None, NEW), Change("verify", None, NEW))
+        assert result.outcome == "rolled_back" and set(result.settled.preserved) == {path, "verify"}
+        assert place.content(path) == EDIT
+        (place.root / path).unlink()
+        remove_empty(place.root)
+        assert snapshot(place.root) == place.before
+
+
+def remove_empty(root: Path) -> None:
+    for path in root.iterdir():
+        if path.is_dir() and not list(path.iterdir()):
+            path.rmdir()
+
+
 @pytest.mark.parametrize("name", ["remove", "replace"])
 def test_an_edit_at_the_last_moment_is_put_back_in_its_place(place, just_before, name) -> None:
     event = "os.rename" if name == "remove" else "os.link"
@@ -196,6 +220,14 @@ def test_what_cannot_be_undone_is_ambiguous_and_settled_by_the_next_command(plac
     (place.root / "moved").rename(place.root / "d")
     assert recover(place.tree, place.state) == ((), ())
     assert snapshot(place.root) == place.before and snapshot(place.git_dir) == {}
+
+
+def test_a_commit_that_is_refused_is_rolled_back(place, just_before) -> None:
+    in_the_way = place.git_dir / COMMITTED
+    just_before("os.rename", "committed.json", in_the_way.mkdir)
+    assert place.execute(*ALL).outcome == "rolled_back"
+    assert snapshot(place.root) == place.before
+    assert snapshot(place.git_dir) == {STATE: None, COMMITTED: None}
 
 
 def test_a_commit_whose_clean_up_fails_is_committed_and_finished_later(place, just_before) -> None:

@@ -50,6 +50,7 @@ OPERATIONS = {
     "make_directory": lambda tree, path: tree.make_directory(path + "2"),
     "remove_directory": lambda tree, path: tree.remove_directory(path),
     "is_directory": lambda tree, path: tree.is_directory(path),
+    "is_same_file": lambda tree, path: tree.is_same_file(path, path),
     "sync": lambda tree, path: tree.sync(path),
 }
 
@@ -109,6 +110,14 @@ def test_a_new_file_and_a_link_replace_nothing(tree: Tree, inside: Path) -> None
     with pytest.raises(FileExistsError):
         tree.link("other", "there")
     assert (inside / "there").read_text() == "mine"
+
+
+def test_two_names_of_one_file_are_told_from_two_equal_files(tree: Tree, inside: Path) -> None:
+    for name in ("one", "equal"):
+        (inside / name).write_text("x")
+    tree.link("one", "two")
+    assert tree.is_same_file("one", "two") and not tree.is_same_file("one", "equal")
+    assert not tree.is_same_file("one", "gone") and not tree.is_same_file("no/one", "no/two")
 
 
 def test_a_directory_that_was_there_is_not_made(tree: Tree, inside: Path) -> None:
