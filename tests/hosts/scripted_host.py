@@ -13,6 +13,7 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,7 @@ class ScriptedHost:
             "issue_number": issue["number"],
             "canonical_url": issue["url"],
             "updated_at": issue["updatedAt"],
+            "fetched_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "title": issue["title"],
             "body": issue["body"],
             "labels": [label["name"] for label in issue["labels"]["nodes"]],
