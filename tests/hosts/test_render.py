@@ -24,7 +24,7 @@ def front_matter(raw: bytes) -> tuple[dict[str, object], str]:
 def test_every_file_is_clean_text_that_ends_with_one_newline(host, surface) -> None:
     for path, raw in rendered(host, surface).items():
         text = raw.decode()
-        assert text.endswith("\n") and not text.endswith("\n\n"), path
+        assert text.endswith("\n") and not text.endswith("\n\n") and "\n\n\n" not in text, path
         assert "\r" not in text and "\t" not in text and "{%" not in text and "{{" not in text, path
         assert all(line == line.rstrip() for line in text.split("\n")), path
 
