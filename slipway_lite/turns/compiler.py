@@ -1,0 +1,287 @@
+"""Compiling a WorkflowSnapshot v1 from selected documents and the caller's repository facts (turn-contract
+§9).
+
+Pure: no files, no clock, no hashing, no sorting, no comparison of documents with each other. What a document
+does not say is an entry of ``unknowns``, what it does say has an entry of ``provenance``, and a declared
+contradiction is carried, never settled here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from slipway_lite.turns.ecma import DOT, LINE_START, S, pattern, trim
+from slipway_lite.turns.shapes import ListOf, Object, Problem, Text, check
+from slipway_lite.turns.snapshot import REPOSITORY, SOURCE_REVISION, workflow_snapshot
+from slipway_lite.turns.status_forms import PUBLISHED_FORMS, read_status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+REPOSITORY_STATE_PATH = "docs/workflow/REPOSITORY_STATE.md"
+ROADMAP_PATH = "docs/features/ROADMAP.md"
+FIX_INDEX_PATH = "docs/fix/README.md"
+_UNIT_FOLDER = {"feature": "docs/features", "fix": "docs/fix"}
+
+DECLARED_STATES = ("draft", "frozen", "contradicted", "needs-input")
+"""The states that a document can declare; ``missing`` and ``unknown`` are the compiler's own words."""
+
+# The seven reasons, and two that name ids.
+STATE_ABSENT = "The repository-state document is absent."
+STATE_UNRECOGNISED = "The repository-state document declares no recognised status."
+NO_UNIT = "No roadmap or fix row selects a unit."
+SPEC_ABSENT = "The SPEC document of the unit is absent."
+SPEC_WITHOUT_PHASES = "The SPEC document of the unit has no phase headings."
+NO_REMAINING = "No progress receipt names a remaining phase."
+NO_COMPLETED = "No progress receipt names a completed phase."
+UNKNOWN_REMAINING = "The remaining receipt names a phase that the SPEC does not have: {ids}."
+UNKNOWN_COMPLETED = "Completed receipts name phases that the SPEC does not have: {ids}."
+DECLARED_CONTRADICTION = "The repository-state document declares a contradiction."
+
+_FACTS = Object(
+    {
+        "sourceRevision": SOURCE_REVISION,
+        "repository": REPOSITORY,
+        "documents": ListOf(Object({"path": Text(), "content": Text()})),
+    }
+)
+
+_FEATURE_NUMBER = pattern(r"\d\d\Z")
+_FIX_ID = pattern(r"\d+-[A-Za-z0-9._-]+\Z")
+_HEADING = pattern(rf"#{{2,4}}{S}+P(\d+){S}+[—-]{S}+({DOT}+?){S}*\Z")
+_DONE = pattern(rf"{LINE_START}-{S}*Done:{S}*(P\d+)\b")
+_REMAINS = pattern(rf"{LINE_START}-{S}*Remains:{S}*(P\d+)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotResult:
+    """A compiled snapshot, or what is wrong with the caller's facts.
+
+    ``readings`` says in which form the repository status was written: ``colon``, ``bold`` or ``table``.
+    """
+
+    snapshot: dict[str, Any] | None
+    errors: tuple[Problem, ...]
+    readings: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return not self.errors
+
+    def as_document(self) -> dict[str, Any]:
+        if self.ok:
+            return {"ok": True, "snapshot": self.snapshot}
+        return {"ok": False, "errors": [error.as_document() for error in self.errors]}
+
+
+class _Document(NamedTuple):
+    path: str
+    content: str
+
+    def line_of(self, needle: str) -> int:
+        """The line, from 1, of the first literal ``needle``; 1 when it is not there as such."""
+        at = self.content.find(needle)
+        return 1 if at < 0 else self.content.count("\n", 0, at) + 1
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The lists of a snapshot while it is compiled; the order of pushes is contractual."""
+
+    provenance: list[dict[str, Any]] = field(default_factory=list)
+    contradictions: list[dict[str, Any]] = field(default_factory=list)
+    unknowns: list[dict[str, Any]] = field(default_factory=list)
+    readings: list[dict[str, Any]] = field(default_factory=list)
+
+    def known(self, fact: str, document: _Document, line: int) -> None:
+        self.provenance.append({"field": fact, "source": document.path, "line": line})
+
+    def unknown(self, fact: str, reason: str) -> None:
+        self.unknowns.append({"field": fact, "reason": reason})
+
+
+class _Row(NamedTuple):
+    """One unit row of a roadmap or a fix index."""
+
+    id: str
+    status: str
+    line: str
+
+    @property
+    def comparison(self) -> str:
+        return trim(self.status.partition("·")[0]).lower()
+
+
+def compile_workflow_snapshot(
+    *,
+    source_revision: object,
+    repository: object,
+    documents: object,
+    status_forms: Sequence[str] = PUBLISHED_FORMS,
+) -> SnapshotResult:
+    """The snapshot that ``documents``, a list of ``{"path", "content"}``, and the repository facts give.
+
+    ``repository`` is ``{"branch", "headSha", "dirty"}`` and is carried as given. The published compiler reads
+    a status only as a plain ``Status: word`` line; ``status_forms=ALL_FORMS`` reads the bold line and the
+    table row too and records in ``readings`` which one it was. Errors arise from the caller's facts only.
+    """
+    facts = {"sourceRevision": source_revision, "repository": repository, "documents": documents}
+    errors = check(_FACTS, facts)
+    if errors:
+        return SnapshotResult(None, errors)
+    assert isinstance(documents, list) and isinstance(source_revision, str) and isinstance(repository, dict)
+    sources = [_Document(document["path"], document["content"]) for document in documents]
+    draft = _Draft()
+    state = _repository_state(sources, draft, status_forms)
+    unit = _unit(sources, draft)
+    phase = (
+        _phase(sources, draft, unit)
+        if unit
+        else {"current": None, "total": None, "completed": None, "names": []}
+    )
+    return SnapshotResult(
+        workflow_snapshot(
+            source_revision=source_revision,
+            repository=repository,
+            repository_state=state,
+            unit=unit,
+            phase=phase,
+            provenance=draft.provenance,
+            contradictions=draft.contradictions,
+            unknowns=draft.unknowns,
+        ),
+        (),
+        tuple(draft.readings),
+    )
+
+
+def _find(sources: list[_Document], ending: str) -> _Document | None:
+    """The first document whose path ends with ``ending``; the published rule asks for no separator before
+    it.
+    """
+    return next((source for source in sources if source.path.endswith(ending)), None)
+
+
+def _repository_state(sources: list[_Document], draft: _Draft, status_forms: Sequence[str]) -> str:
+    document = _find(sources, REPOSITORY_STATE_PATH)
+    if document is None:
+        draft.unknown("repositoryState", STATE_ABSENT)
+        return "missing"
+    reading = read_status(document.content, status_forms)
+    line = document.line_of(reading.needle)
+    draft.known("repositoryState", document, line)
+    if reading.form is not None:
+        draft.readings.append(
+            {"field": "repositoryState", "source": document.path, "line": line, "form": reading.form}
+        )
+    if reading.word not in DECLARED_STATES:
+        draft.unknown("repositoryState", STATE_UNRECOGNISED)
+        return "unknown"
+    if reading.word == "contradicted":
+        draft.contradictions.append(
+            {
+                "field": "repositoryState",
+                "source": document.path,
+                "line": line,
+                "detail": DECLARED_CONTRADICTION,
+            }
+        )
+    return reading.word
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a table row: trimmed, and the empty ones gone, so that an empty cell shifts its row."""
+    return [cell for cell in map(trim, line.split("|")) if cell]
+
+
+def feature_rows(content: str) -> list[_Row]:
+    """The unit rows of a roadmap: a number of two digits, a slug, a status."""
+    rows = []
+    for line in content.split("\n"):
+        cells = cells_of(line)
+        if len(cells) >= 3 and _FEATURE_NUMBER.match(cells[0]):
+            slug = cells[1].removeprefix("`").removesuffix("`")
+            rows.append(_Row(f"{cells[0]}-{slug}", cells[2], line))
+    return rows
+
+
+def fix_rows(content: str) -> list[_Row]:
+    """The unit rows of a fix index: an id such as ``134-crash``, a title, a status."""
+    rows = []
+    for line in content.split("\n"):
+        cells = cells_of(line)
+        if len(cells) >= 3 and _FIX_ID.match(cells[0].replace("`", "")):
+            rows.append(_Row(cells[0].replace("`", ""), cells[2], line))
+    return rows
+
+
+def _choose(rows: list[_Row]) -> _Row | None:
+    """The first row in progress, else the first that is not done."""
+    in_progress = (row for row in rows if row.comparison == "in-progress")
+    return next(in_progress, None) or next((row for row in rows if row.comparison != "done"), None)
+
+
+def _unit(sources: list[_Document], draft: _Draft) -> dict[str, Any] | None:
+    for kind, path, rows in (("feature", ROADMAP_PATH, feature_rows), ("fix", FIX_INDEX_PATH, fix_rows)):
+        index = _find(sources, path)
+        row = _choose(rows(index.content)) if index else None
+        if index is not None and row is not None:
+            draft.known("unit", index, index.line_of(row.line))
+            return {"kind": kind, "id": row.id, "status": row.status}
+    draft.unknown("unit", NO_UNIT)
+    return None
+
+
+def _phase(sources: list[_Document], draft: _Draft, unit: dict[str, Any]) -> dict[str, Any]:
+    folder = f"{_UNIT_FOLDER[unit['kind']]}/{unit['id']}"
+    spec = _find(sources, f"{folder}/SPEC.md")
+    headings = (
+        [(match, line) for line in spec.content.split("\n") if (match := _HEADING.match(line))]
+        if spec
+        else []
+    )
+    missing = SPEC_ABSENT if spec is None else None if headings else SPEC_WITHOUT_PHASES
+    if missing is not None:
+        draft.unknown("phase.names", missing)
+        draft.unknown("phase.total", missing)
+    ids = [f"P{match[1]}" for match, _ in headings]
+    progress = _find(sources, f"{folder}/progress.md")
+    current = _current(progress, ids, draft, missing)
+    if spec is not None and headings:
+        line = spec.line_of(headings[0][1])
+        draft.known("phase.names", spec, line)
+        draft.known("phase.total", spec, line)
+    completed = _completed(progress, ids, draft, missing)
+    return {
+        "current": current,
+        "total": len(ids) or None,
+        "completed": completed,
+        "names": [f"P{match[1]} — {match[2]}" for match, _ in headings],
+    }
+
+
+def _current(progress: _Document | None, ids: list[str], draft: _Draft, missing: str | None) -> str | None:
+    match = _REMAINS.search(progress.content) if progress else None
+    if missing is not None or progress is None or match is None:
+        draft.unknown("phase.current", missing or NO_REMAINING)
+        return None
+    if match[1] not in ids:
+        draft.unknown("phase.current", UNKNOWN_REMAINING.format(ids=match[1]))
+        return None
+    draft.known("phase.current", progress, progress.line_of(f"Remains: {match[1]}"))
+    return match[1]
+
+
+def _completed(progress: _Document | None, ids: list[str], draft: _Draft, missing: str | None) -> int | None:
+    done = list(dict.fromkeys(_DONE.findall(progress.content))) if progress else []
+    if missing is not None or progress is None or not done:
+        draft.unknown("phase.completed", missing or NO_COMPLETED)
+        return None
+    strange = [phase for phase in done if phase not in ids]
+    if strange:
+        draft.unknown("phase.completed", UNKNOWN_COMPLETED.format(ids=", ".join(strange)))
+        return None
+    draft.known("phase.completed", progress, progress.line_of(f"Done: {done[0]}"))
+    return len(done)
