@@ -1,14 +1,13 @@
-"""The pure parts of ``advance``: reading the sensor, judging urgency, mapping a decision, and the loop
-itself.
+"""The pure parts of ``advance``: reading the sensor, deciding from it, judging urgency, mapping a decision.
 
-The conductor is deterministic code, never a worker: it has no profile and emits no SkillOutcome. Everything
-that touches the world is a callable of :class:`Dependencies`. (turn-contract §13)
+The conductor is deterministic code, never a worker: it has no profile and emits no SkillOutcome.
+The loop that uses these parts is :mod:`slipway_lite.turns.loop`. (turn-contract §13)
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from slipway_lite.turns.block import decode_block
@@ -21,21 +20,9 @@ from slipway_lite.turns.vocabulary import INTENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-ITERATIONS_CAP = 12
-PARTIAL_CAP = 3
-DEFERRED_CAP = 2
-RUN_LOG_PATH = ".agentic-workflow/advance-run.log"
-
-COMPLETE = "ADVANCE: COMPLETE"
-BLOCKED = "ADVANCE: BLOCKED"
-STOPPED = "ADVANCE: STOPPED"
-CONTINUE = "ADVANCE: CONTINUE"
+    from collections.abc import Container
 
 SENSOR_DEGRADED = "sensor-degraded"
-NEVER_SENT = ("merge", "fullauto-merge")
-"""Verbs that the conductor refuses whatever was decided: it never merges."""
 
 ALLOW_ALL: dict[str, Any] = {"allowedIntents": list(INTENTS), "forgeWriteAuthorized": True}
 """What a policy of null means."""
@@ -84,62 +71,6 @@ class Invocation:
             return {"ok": False, "refusal": self.refusal}
         found: dict[str, Any] = {"ok": True, "invocation": self.text}
         return found if self.adversarial is None else {**found, "adversarial": self.adversarial}
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What became of an invocation; ``deferred`` when the host switched its model profile instead of running
-    it.
-    """
-
-    ok: bool = True
-    deferred: bool = False
-    stop_code: str = "stop-failed"
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Advance:
-    """How a call of the conductor ended. ``stop_code`` is ``None`` only where it may simply be called
-    again.
-    """
-
-    banner: str
-    stop_code: str | None
-    iterations: int
-    message: str
-
-    def as_document(self) -> dict[str, Any]:
-        return {
-            "banner": self.banner,
-            "stopCode": self.stop_code,
-            "iterations": self.iterations,
-            "message": self.message,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class AdvanceConfig:
-    iterations_cap: int = ITERATIONS_CAP
-    sensitive_paths: tuple[str, ...] = ()
-    security_paths: tuple[str, ...] = ()
-    run_log_path: str = RUN_LOG_PATH
-
-
-@dataclass(frozen=True, slots=True)
-class Dependencies:
-    """Everything the loop needs from the world.
-
-    ``observe_git`` answers ``(porcelain, ahead)``; a branch without an upstream counts as 1 ahead. ``log``
-    gets the kind and code, the invocation and the iteration; it must not fail.
-    """
-
-    sense: Callable[[], SensorReading]
-    decide: Callable[[dict[str, Any]], WorkflowDecision]
-    send: Callable[[WorkflowDecision, str], Sent]
-    observe_git: Callable[[], tuple[str, int]]
-    park: Callable[[], None]
-    log: Callable[[str, str, int], None]
 
 
 # -- the sensor --
@@ -291,7 +222,7 @@ def check_closeout(porcelain: str, ahead: int) -> str:
 def invocation_from_decision(
     decision: WorkflowDecision,
     *,
-    command_names: Sequence[str],
+    command_names: Container[str],
     attended: bool = True,
     security: bool = False,
     sensitive: bool = False,
@@ -308,118 +239,3 @@ def invocation_from_decision(
     text = " ".join([f"/skill:{verb}", *map(str, decision.targets or ())])
     level = None if attended else 3 if security else 2 if sensitive and verb.startswith("review-") else None
     return Invocation(text if level is None else f"{text} --adversarial {level}", None, level)
-
-
-# -- the loop --
-
-
-@dataclass(slots=True)
-class _Counters:
-    partial: int = 0
-    sensed: bool = False
-    deferred: int = 0
-    invokes: int = field(default=0)
-
-
-def run_conductor_loop(
-    world: Dependencies,
-    *,
-    command_names: Sequence[str],
-    config: AdvanceConfig | None = None,
-    attended: bool = True,
-    max_invokes: int | None = 1,
-) -> Advance:
-    """Sense, judge, decide and send until something says stop; one stage a call unless ``max_invokes`` lifts
-    it.
-
-    Every way out has a banner and, but for the limit of invokes, a stop code.
-    """
-    config = config or AdvanceConfig()
-    counters = _Counters()
-    for iteration in range(1, config.iterations_cap + 1):
-        ended = _iterate(world, config, counters, iteration, command_names, attended)
-        if ended is not None:
-            return ended
-        if max_invokes is not None and counters.invokes >= max_invokes:
-            return Advance(CONTINUE, None, iteration, "One stage is done; call again to go on.")
-    return Advance(STOPPED, "stop-failed", config.iterations_cap, "The cap of iterations is reached.")
-
-
-def _iterate(
-    world: Dependencies,
-    config: AdvanceConfig,
-    counters: _Counters,
-    iteration: int,
-    command_names: Sequence[str],
-    attended: bool,
-) -> Advance | None:
-    """One iteration; ``None`` when the loop goes on."""
-
-    def stop(code: str, message: str) -> Advance:
-        world.log(f"stop/{code}", "-", iteration)
-        return Advance(STOPPED, code, iteration - 1, message)
-
-    reading = world.sense()
-    envelope = reading.envelope
-    if envelope is None:
-        return stop(SENSOR_DEGRADED, reading.detail)
-    if envelope["blockers"]:
-        told = "; ".join(f"{blocker['kind']}: {blocker['detail']}" for blocker in envelope["blockers"])
-        return Advance(BLOCKED, "stop-blocked", 0, told)
-    if not envelope["next"]["recommended"]:
-        return Advance(
-            COMPLETE, "stop-nothing-startable", 0, "Nothing is recommended and nothing is blocked."
-        )
-    urgency = judge_urgency(envelope)
-    if urgency.verdict == "interrupt-now":
-        world.park()
-        world.log(f"park/{urgency.verdict}", "-", iteration)
-        return None
-    counters.partial = counters.partial + 1 if check_closeout(*world.observe_git()) == "partial" else 0
-    if counters.partial >= PARTIAL_CAP:
-        world.park()
-        return stop("stop-failed", "Work was left partial three times in a row and has been parked.")
-    decision = world.decide(envelope)
-    if decision.kind == "sense":
-        if counters.sensed:
-            return stop(decision.reason_code, decision.detail)
-        counters.sensed = True
-        return None
-    if decision.kind == "stop":
-        return stop(decision.reason_code, decision.detail)
-    return _invoke(world, config, counters, iteration, command_names, attended, envelope, decision, stop)
-
-
-def _invoke(
-    world: Dependencies,
-    config: AdvanceConfig,
-    counters: _Counters,
-    iteration: int,
-    command_names: Sequence[str],
-    attended: bool,
-    envelope: dict[str, Any],
-    decision: WorkflowDecision,
-    stop: Callable[[str, str], Advance],
-) -> Advance | None:
-    if decision.intent in NEVER_SENT:
-        return stop("stop-policy-denied", "The conductor never merges.")
-    invocation = invocation_from_decision(
-        decision,
-        command_names=command_names,
-        attended=attended,
-        security=bool(config.security_paths),
-        sensitive=bool(config.sensitive_paths),
-        continuation=envelope["next"].get("continuation"),
-    )
-    if invocation.text is None:
-        return stop(str(invocation.refusal), "The decision cannot be turned into an invocation.")
-    sent = world.send(decision, invocation.text)
-    world.log(f"{decision.kind}/{decision.reason_code}", invocation.text, iteration)
-    if not sent.ok:
-        return stop(sent.stop_code, sent.detail)
-    counters.deferred = counters.deferred + 1 if sent.deferred else 0
-    if counters.deferred >= DEFERRED_CAP:
-        return stop("stop-profile-switch-loop", "The host switched its model profile twice and ran nothing.")
-    if not sent.deferred:
-        counters.invokes += 1
-    return None

@@ -59,27 +59,27 @@ def parse_continuation_argv(command: str) -> Argv:
     as ``no-decision-available``.
     """
     words: list[str] = []
-    word: list[str] | None = None  # None between words: an empty pair of quotes is a word, white space is not
+    word: list[str] = []
+    started = False  # an empty pair of quotes starts a word, white space does not
     quote = ""
     for character in command:
-        if quote:
-            if character == quote:
-                quote = ""
-            else:
-                word.append(character)
+        if quote and character != quote:
+            word.append(character)
+        elif quote:
+            quote = ""
         elif character in SPACE:
-            if word is not None:
+            if started:
                 words.append("".join(word))
-            word = None
+            word, started = [], False
         else:
-            word = [] if word is None else word
+            started = True
             if character in _QUOTES:
                 quote = character
             else:
                 word.append(character)
     if quote:
         return Argv((), "rendering-failed")
-    if word is not None:
+    if started:
         words.append("".join(word))
     return Argv(tuple(words)) if words and all(words) else Argv((), "no-decision-available")
 

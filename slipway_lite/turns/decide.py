@@ -11,34 +11,36 @@ from typing import Any
 
 from slipway_lite.errors import InvalidDocument
 from slipway_lite.turns.profiles import PROFILES
-from slipway_lite.turns.shapes import check
+from slipway_lite.turns.shapes import check, is_whole
 from slipway_lite.turns.snapshot import WORKFLOW_SNAPSHOT
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
-_AFTER_STATUS = (
-    "init-workspace discover-repository-state resolve-repository-state design-feature review-spec plan-feature "
-    "review-plan plan-fix triage-issue execute-phase review-change audit-pr ask-human stop"
-)
 
 _ALLOWED = {
     "none": "",
     "merge": "",
     "init-workspace": "discover-repository-state",
-    "status": _AFTER_STATUS,
-    "discover-repository-state": _AFTER_STATUS.removeprefix("init-workspace discover-repository-state "),
+    "status": (
+        "init-workspace discover-repository-state resolve-repository-state design-feature review-spec"
+        " plan-feature review-plan plan-fix triage-issue execute-phase review-change audit-pr ask-human stop"
+    ),
+    "discover-repository-state": (
+        "resolve-repository-state design-feature review-spec plan-feature"
+        " review-plan plan-fix triage-issue execute-phase review-change audit-pr ask-human stop"
+    ),
     "resolve-repository-state": "resolve-repository-state",
-    "design-feature": "review-spec plan-feature plan-fix triage-issue execute-phase review-change audit-pr "
-    "ask-human stop",
+    "design-feature": (
+        "review-spec plan-feature plan-fix triage-issue execute-phase review-change audit-pr ask-human stop"
+    ),
     "review-spec": "plan-feature plan-fix design-feature triage-issue ask-human stop",
     "plan-feature": "review-plan triage-issue execute-phase review-change audit-pr ask-human stop",
     "review-plan": "execute-phase plan-feature plan-fix design-feature triage-issue ask-human stop",
     "plan-fix": "review-plan triage-issue",
     "triage-issue": "execute-phase review-change audit-pr ask-human stop",
-    "execute-phase": "design-feature plan-feature plan-fix triage-issue review-change audit-pr ask-human stop",
-    "review-change": "plan-feature plan-fix triage-issue execute-phase review-change audit-pr ask-human stop",
+    "execute-phase": (
+        "design-feature plan-feature plan-fix triage-issue review-change audit-pr ask-human stop"
+    ),
+    "review-change": (
+        "plan-feature plan-fix triage-issue execute-phase review-change audit-pr ask-human stop"
+    ),
     "audit-pr": "merge execute-phase ask-human stop",
 }
 
@@ -211,21 +213,19 @@ _HALTS = {
 
 
 def _halted(outcome: dict[str, Any]) -> WorkflowDecision | None:
-    code, rows, key = _HALTS.get(outcome.get("status"), (None, "", ""))  # type: ignore[arg-type]  # any JSON value
-    if code is None:
+    status = outcome.get("status")
+    if type(status) is not str or status not in _HALTS:
         return None
-    return _stop(
-        code,
-        "The last outcome does not allow an automatic step.",
-        targets=tuple(r[key] for r in outcome[rows]),
-    )
+    code, rows, key = _HALTS[status]
+    targets = tuple(row.get(key) for row in outcome.get(rows, []))
+    return _stop(code, "The last outcome does not allow an automatic step.", targets=targets)
 
 
 def _review_loop_is_spent(proposal: str, cycles: Any) -> bool:
-    if type(cycles) is not dict or proposal not in ("review-spec", "review-plan"):
+    if not isinstance(cycles, dict) or proposal not in ("review-spec", "review-plan"):
         return False
-    failed = cycles.get(proposal.removeprefix("review-"))
-    return type(failed) in (int, float) and failed >= REVIEW_LOOP_CAP
+    failed: Any = cycles.get(proposal.removeprefix("review-"))
+    return is_whole(failed) and failed >= REVIEW_LOOP_CAP
 
 
 def _lacks_capability(proposal: str, outcome: dict[str, Any]) -> WorkflowDecision | None:

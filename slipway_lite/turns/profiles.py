@@ -74,28 +74,25 @@ _CONTEXT = {
     "C4": ("repository", "semantic-context", "episodic-memory", "execution-state"),
 }
 
+_OUT, _ENV = "skill-outcome-v1", "envelope-v2"
+_SNAP, _CAND = "workflow-snapshot", "current-candidate"
+
 # skill, output, native fallback, role, reasoning, effects, context, required evidence
-_TABLE = (
-    ("init-workspace", "skill-outcome-v1", "none", "executor", "semantic", "RR RW GW FR FW", "C2", ""),
-    ("workflow-status", "envelope-v2", "none", "sensor", "mechanical", "RR FR", "sensor", "workflow-snapshot"),
-    ("discover-repository-state", "skill-outcome-v1", "none", "sensor", "semantic", "RR RW GW", "C2", ""),
-    ("resolve-repository-state", "skill-outcome-v1", "none", "planner", "critical", "RR RW", "C3", "workflow-snapshot"),
-    ("design-feature", "skill-outcome-v1", "none", "planner", "critical", "RR RW FR", "C4", "workflow-snapshot"),
-    ("review-spec", "skill-outcome-v1", "none", "reviewer", "critical", "RR", "C4",
-     "workflow-snapshot pre-execution-review"),
-    ("plan-feature", "skill-outcome-v1", "none", "planner", "critical", "RR RW FR", "C4", "workflow-snapshot"),
-    ("review-plan", "skill-outcome-v1", "none", "reviewer", "critical", "RR", "C4",
-     "workflow-snapshot pre-execution-review"),
-    ("plan-fix", "skill-outcome-v1", "none", "planner", "critical", "RR RW GW FR", "C4",
-     "workflow-snapshot issue-state"),
-    ("triage-issue", "skill-outcome-v1", "none", "planner", "critical", "RR RW FR FW", "C4",
-     "workflow-snapshot issue-state"),
-    ("execute-phase", "skill-outcome-v1", "none", "executor", "semantic", "RR RW GW FR FW", "C4",
-     "workflow-snapshot current-candidate"),
-    ("review-change", "skill-outcome-v1", "none", "reviewer", "critical", "RR RW FR FW", "C3",
-     "current-candidate verification"),
-    ("audit-pr", "skill-outcome-v1", "fixed-verdict", "auditor", "critical", "RR RW FR FW", "C3",
-     "current-candidate verification independent-review pull-request-state"),
+_TABLE: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
+    ("init-workspace", _OUT, "none", "executor", "semantic", "RR RW GW FR FW", "C2", ()),
+    ("workflow-status", _ENV, "none", "sensor", "mechanical", "RR FR", "sensor", (_SNAP,)),
+    ("discover-repository-state", _OUT, "none", "sensor", "semantic", "RR RW GW", "C2", ()),
+    ("resolve-repository-state", _OUT, "none", "planner", "critical", "RR RW", "C3", (_SNAP,)),
+    ("design-feature", _OUT, "none", "planner", "critical", "RR RW FR", "C4", (_SNAP,)),
+    ("review-spec", _OUT, "none", "reviewer", "critical", "RR", "C4", (_SNAP, "pre-execution-review")),
+    ("plan-feature", _OUT, "none", "planner", "critical", "RR RW FR", "C4", (_SNAP,)),
+    ("review-plan", _OUT, "none", "reviewer", "critical", "RR", "C4", (_SNAP, "pre-execution-review")),
+    ("plan-fix", _OUT, "none", "planner", "critical", "RR RW GW FR", "C4", (_SNAP, "issue-state")),
+    ("triage-issue", _OUT, "none", "planner", "critical", "RR RW FR FW", "C4", (_SNAP, "issue-state")),
+    ("execute-phase", _OUT, "none", "executor", "semantic", "RR RW GW FR FW", "C4", (_SNAP, _CAND)),
+    ("review-change", _OUT, "none", "reviewer", "critical", "RR RW FR FW", "C3", (_CAND, "verification")),
+    ("audit-pr", _OUT, "fixed-verdict", "auditor", "critical", "RR RW FR FW", "C3",
+     (_CAND, "verification", "independent-review", "pull-request-state")),
 )  # fmt: skip
 
 PROFILES: Mapping[str, Profile] = MappingProxyType(
@@ -109,7 +106,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
                 reasoning=reasoning,
                 effects=tuple(_EFFECT[effect] for effect in effects.split()),
                 context_sources=_CONTEXT[context],
-                required_evidence=tuple(evidence.split()),
+                required_evidence=evidence,
             ),
         )
         for skill, output, fallback, role, reasoning, effects, context, evidence in _TABLE
@@ -132,8 +129,8 @@ _ENVELOPE_INSTRUCTION = (
     "End your reply with exactly one fenced json block that holds one envelope of the contract "
     f"{ENVELOPE_CONTRACT}, and write nothing after its closing fence. "
     'The "skill" is {skill}. "state" is one of: ' + ", ".join(ENVELOPE_STATES) + ". "
-    'The key "detail" is mandatory: use null when there is nothing to add, and put every extension of yours inside '
-    "it, never at the root. unit.id is text or null. findings.issues_filed is a list of integers. "
+    'The key "detail" is mandatory: use null when there is nothing to add, and put every extension of yours '
+    "inside it, never at the root. unit.id is text or null. findings.issues_filed is a list of integers. "
     "Each item of blockers has exactly the keys kind, id, scope and detail."
 )
 _OUTCOME_INSTRUCTION = (
@@ -148,8 +145,8 @@ _OUTCOME_INSTRUCTION = (
     "Each item of questions is {{id, question, options}}. "
     "Each item of discoveries is {{kind, scope, summary, evidence_refs, proposed_intent}}: "
     f"kind is one of {', '.join(DISCOVERY_KINDS)}; scope is one of {', '.join(DISCOVERY_SCOPES)}. "
-    "targets, options and evidence_refs are lists of strings; a list with nothing in it is [], and no other key is "
-    "allowed anywhere."
+    "targets, options and evidence_refs are lists of strings; a list with nothing in it is []; "
+    "no other key is allowed anywhere."
 )
 
 

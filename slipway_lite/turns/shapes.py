@@ -120,7 +120,7 @@ class Whole(Shape):
         return ()
 
     def schema(self) -> dict[str, Any]:
-        # The bounds keep 1e400 out: a JSON reader that makes it an infinity or a big integer sees no fraction.
+        # The bounds keep 1e400 out: read as an infinity or as a big integer it has no fraction.
         least = -sys.float_info.max if self.minimum is None else self.minimum
         return {"type": "integer", "minimum": least, "maximum": sys.float_info.max}
 

@@ -15,6 +15,7 @@ from slipway_lite.turns import (
     decide,
     envelope,
     extract,
+    loop,
     outcome,
     parse,
     profiles,
@@ -97,10 +98,10 @@ class _Script:
         answer = self.answer("sensor")
         return conductor.SensorReading(answer.get("envelope"), answer.get("detail", ""))
 
-    def send(self, decision: WorkflowDecision, text: str) -> conductor.Sent:
+    def send(self, decision: WorkflowDecision, text: str) -> loop.Sent:
         self.sent.append(text)
         answer = self.answer("send")
-        return conductor.Sent(ok=answer["ok"], deferred=answer.get("deferred", False))
+        return loop.Sent(ok=answer["ok"], deferred=answer.get("deferred", False))
 
     def observe_git(self) -> tuple[str, int]:
         answer = self.answer("git")
@@ -113,8 +114,8 @@ class _Script:
 def _loop(given: dict[str, Any]) -> Any:
     script = _Script(given)
     config = given.get("config", {})
-    result = conductor.run_conductor_loop(
-        conductor.Dependencies(
+    result = loop.run_conductor_loop(
+        loop.Dependencies(
             sense=script.sense,
             decide=lambda envelope: _decision(script.answer("decide")),
             send=script.send,
@@ -123,8 +124,8 @@ def _loop(given: dict[str, Any]) -> Any:
             log=lambda code, invocation, iteration: None,
         ),
         command_names=_EveryCommand(),
-        config=conductor.AdvanceConfig(
-            iterations_cap=config.get("iterationsCap", conductor.ITERATIONS_CAP),
+        config=loop.AdvanceConfig(
+            iterations_cap=config.get("iterationsCap", loop.ITERATIONS_CAP),
             sensitive_paths=tuple(config.get("sensitivePaths", ())),
             security_paths=tuple(config.get("securityPaths", ())),
         ),
