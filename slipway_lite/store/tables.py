@@ -13,7 +13,15 @@ GENESIS_SHA256 = "sha256:" + "0" * 64
 APPEND_ONLY: dict[str, tuple[str, ...]] = {
     "journal_events": ("type", "data"),
     "materials": ("material_sha256", "bytes", "content"),
-}
+    "turns": (
+        "turn_id", "run_id", "action_id", "skill", "verdict", "source", "repair", "outcome", "diagnostics", "errors",
+        "text_sha256", "text_bytes", "attempts", "source_revision", "snapshot_sha256", "document_path",
+        "document_revision", "document_sha256", "decision", "evidence",
+    ),
+    "workflow_snapshots": (
+        "snapshot_sha256", "source_revision", "repository_state", "unit_id", "snapshot", "readings",
+    ),
+}  # fmt: skip
 
 PROJECTIONS: dict[str, tuple[str, ...]] = {
     "run": ("runs", "run_actions", "run_activities", "run_findings", "run_answers", "git_observations"),

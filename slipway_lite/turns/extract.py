@@ -14,10 +14,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+_BACKTICKS = "```"
 _NEEDLE = "```json"
 _AFTER_NEEDLE = re.compile(r"[ \t]*\r?\n")
 _OPENER = re.compile(r"```json[ \t]*\r?\n")
-_CLOSER = re.compile(r"\r?\n[ \t]*```")
+# Its optional CR is looked for afterwards: an optional first character makes a search ten times slower.
+_CLOSER = re.compile(r"\n[ \t]*```")
 _FENCE_LINE = re.compile(r"\n[ \t]*```")
 
 OPENER_AFTER_BLOCK = "opener-after-block"
@@ -27,54 +29,61 @@ FENCE_LEFT_OPEN = "fence-left-open"
 class Extraction(NamedTuple):
     """The body of the accepted block, or ``None``; and what stands open after it.
 
-    ``tail`` is :data:`OPENER_AFTER_BLOCK` when a json fence is opened after the accepted block, or by the
-    very backticks that closed it: what that fence holds was not read. It is :data:`FENCE_LEFT_OPEN` when any
-    other fence is left open after the block, or when the only json fence never closes. Otherwise ``None``.
+    ``tail`` is :data:`OPENER_AFTER_BLOCK` when a json fence opens after the accepted block, or is opened by
+    the very backticks that closed it: what that fence holds was not read. It is :data:`FENCE_LEFT_OPEN` when
+    any other fence is left open after the block, or the only json fence never closes. Otherwise ``None``.
     """
 
     body: str | None
     tail: str | None
 
 
+class _Scan(NamedTuple):
+    """Where the last body starts and ends, where its closing backticks end; whether an opener never closes.
+
+    The places are -1 when there is no body.
+    """
+
+    start: int
+    end: int
+    after: int
+    unclosed: bool
+
+
 def extract_last_json_block(text: str) -> str | None:
     """The body of the last fenced ``json`` block of ``text``, or ``None``."""
-    span = _last_span(text)
-    return None if span is None else text[span[0] : span[1]]
+    scan = _scan(text)
+    return None if scan.after < 0 else text[scan.start : scan.end]
 
 
 def find_last_json_block(text: str) -> Extraction:
     """The same block as :func:`extract_last_json_block`, and whether a stale one may have won."""
-    span = _last_span(text)
-    if span is None:
-        return Extraction(None, FENCE_LEFT_OPEN if _has_opener(text) else None)
-    start, end, after = span
-    return Extraction(text[start:end], _tail(text, after))
+    scan = _scan(text)
+    if scan.after < 0:
+        return Extraction(None, FENCE_LEFT_OPEN if scan.unclosed else None)
+    return Extraction(text[scan.start : scan.end], _tail(text, scan))
 
 
-def _last_span(text: str) -> tuple[int, int, int] | None:
-    """Start and end of the last body, and where its closing backticks end."""
-    found = None
+def _scan(text: str) -> _Scan:
+    start = end = after = -1
     at = text.find(_NEEDLE)
     while at >= 0:
-        opener = _AFTER_NEEDLE.match(text, at + len(_NEEDLE))
-        if opener is None:
-            at = text.find(_NEEDLE, at + len(_NEEDLE))
-            continue
-        closer = _CLOSER.search(text, opener.end())
-        if closer is None:
-            break
-        found = opener.end(), closer.start(), closer.end()
-        at = text.find(_NEEDLE, closer.end())
-    return found
+        at += len(_NEEDLE)
+        opener = _AFTER_NEEDLE.match(text, at)
+        if opener is not None:
+            closer = _CLOSER.search(text, opener.end())
+            if closer is None:
+                return _Scan(start, end, after, True)
+            start, end, after = opener.end(), closer.start(), closer.end()
+            if text.startswith("\r", end - 1) and end > start:
+                end -= 1
+            at = after
+        at = text.find(_NEEDLE, at)
+    return _Scan(start, end, after, False)
 
 
-def _has_opener(text: str) -> bool:
-    return _NEEDLE in text and _OPENER.search(text) is not None
-
-
-def _tail(text: str, after: int) -> str | None:
-    closing = after - 3
-    if text.find(_NEEDLE, closing) >= 0 and _OPENER.search(text, closing):
+def _tail(text: str, scan: _Scan) -> str | None:
+    if scan.unclosed or _OPENER.match(text, scan.after - len(_BACKTICKS)):
         return OPENER_AFTER_BLOCK
-    fences = _FENCE_LINE.findall(text[after:])
+    fences = _FENCE_LINE.findall(text, scan.after)
     return FENCE_LEFT_OPEN if len(fences) % 2 else None

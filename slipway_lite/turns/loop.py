@@ -99,8 +99,8 @@ def run_conductor_loop(
 ) -> Advance:
     """Run the loop until something says stop: one stage a call unless ``max_invokes`` lifts it.
 
-    Every way out has a banner and, but for the limit of invokes, a stop code. ``iterations`` counts the completed
-    ones; a run that found nothing to do, or a blocker, counts none.
+    Every way out has a banner and, but for the limit of invokes, a stop code. ``iterations`` counts the
+    completed ones; a run that found nothing to do, or a blocker, counts none.
     """
     return _Loop(world, command_names, config or AdvanceConfig(), attended, max_invokes).run()
 
@@ -126,12 +126,13 @@ class _Loop:
         self.invokes = 0
 
     def run(self) -> Advance:
-        for self.iteration in range(1, self.config.iterations_cap + 1):
+        for iteration in range(1, self.config.iterations_cap + 1):
+            self.iteration = iteration
             ended = self._iterate()
             if ended is not None:
                 return ended
             if self.max_invokes is not None and self.invokes >= self.max_invokes:
-                return Advance(CONTINUE, None, self.iteration, "One stage is done; call again to go on.")
+                return Advance(CONTINUE, None, iteration, "One stage is done; call again to go on.")
         return Advance(
             STOPPED, "stop-failed", self.config.iterations_cap, "The cap of iterations is reached."
         )
@@ -200,6 +201,6 @@ class _Loop:
         self.deferred_in_a_row += 1
         if self.deferred_in_a_row >= DEFERRED_CAP:
             return self._stop(
-                "stop-profile-switch-loop", "The host switched its model profile twice and ran nothing."
+                "stop-profile-switch-loop", "The host switched its model twice and ran nothing."
             )
         return None

@@ -48,6 +48,8 @@ _NOT_NATIVE = NativeVerdict(None, None)
 
 def parse_native_verdict(text: str) -> NativeVerdict:
     """The outcome of a complete native audit-pr report; its targets are always empty."""
+    if "→" not in text:
+        return _NOT_NATIVE
     lines = [line for line in (trim(raw)[:_LONGEST_LINE] for raw in text.split("\n")) if line]
     lowered = [line.lower() for line in lines]
     at = next((index for index, line in enumerate(lowered) if line.startswith(_NEXT)), None)

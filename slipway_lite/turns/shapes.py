@@ -64,7 +64,13 @@ def _under(step: str, inner: Problems) -> list[Problem]:
 
 
 class Shape:
-    """What a JSON value must look like."""
+    """What a JSON value must look like.
+
+    ``plain`` is a type all of whose values pass, when there is one: most fields are plain strings, and a walk
+    that skips them costs half as much.
+    """
+
+    plain: type | None = None
 
     def problems(self, value: object, strict: bool) -> Problems:
         """Everything that is wrong with ``value``, paths relative to it; empty when nothing is."""
@@ -89,6 +95,7 @@ class Text(Shape):
     def __init__(self, least: int = 0, form: re.Pattern[str] | None = None) -> None:
         self.least = least
         self.form = form
+        self.plain = str if least == 0 and form is None else None
 
     def problems(self, value: object, strict: bool) -> Problems:
         if type(value) is not str:
@@ -126,6 +133,8 @@ class Whole(Shape):
 
 
 class Flag(Shape):
+    plain = bool
+
     def problems(self, value: object, strict: bool) -> Problems:
         return () if type(value) is bool else _one("expected_boolean", "This must be true or false.")
 
@@ -167,6 +176,7 @@ class Exactly(Shape):
 class Nullable(Shape):
     def __init__(self, inner: Shape) -> None:
         self.inner = inner
+        self.plain = inner.plain
 
     def problems(self, value: object, strict: bool) -> Problems:
         return () if value is None else self.inner.problems(value, strict)
@@ -185,10 +195,12 @@ class ListOf(Shape):
             return _one("expected_list", "This must be a list.")
         if len(value) < self.least:
             return _one("empty_list", "This list must not be empty.")
-        check = self.item.problems
+        plain, ask = self.item.plain, self.item.problems
         found: list[Problem] = []
         for index, item in enumerate(value):
-            inner = check(item, strict)
+            if type(item) is plain:
+                continue
+            inner = ask(item, strict)
             if inner:
                 found += _under(f"[{index}]", inner)
                 if len(found) >= MAX_PROBLEMS:
@@ -221,26 +233,27 @@ class Object(Shape):
         self.optional = dict(optional or {})
         self.lenient = lenient
         self.sealed = sealed
+        self._fields = (*self.required.items(), *self.optional.items())
 
     def problems(self, value: object, strict: bool) -> Problems:
         if type(value) is not dict:
             return _one("expected_object", "This must be an object.")
         found: list[Problem] = []
         known = 0
-        for key, shape in self.required.items():
-            if key in value:
-                known += 1
-                inner = shape.problems(value[key], strict)
-                if inner:
-                    found += _under(f".{key}", inner)
-            elif strict or key not in self.lenient:
-                found.append(Problem("missing_key", f".{key}", "This key is required; absent is not null."))
-        for key, shape in self.optional.items():
-            if key in value:
-                known += 1
-                inner = shape.problems(value[key], strict)
-                if inner:
-                    found += _under(f".{key}", inner)
+        for key, shape in self._fields:
+            if key not in value:
+                if key in self.required and (strict or key not in self.lenient):
+                    found.append(
+                        Problem("missing_key", f".{key}", "This key is required; absent is not null.")
+                    )
+                continue
+            known += 1
+            child = value[key]
+            if type(child) is shape.plain:
+                continue
+            inner = shape.problems(child, strict)
+            if inner:
+                found += _under(f".{key}", inner)
         if known != len(value) and (strict or self.sealed):
             found += self._unknown(value)
         return found[:MAX_PROBLEMS]
@@ -253,12 +266,11 @@ class Object(Shape):
         ]
 
     def schema(self) -> dict[str, Any]:
-        fields = {**self.required, **self.optional}
         return {
             "type": "object",
             "additionalProperties": False,
             "required": list(self.required),
-            "properties": {key: shape.schema() for key, shape in fields.items()},
+            "properties": {key: shape.schema() for key, shape in self._fields},
         }
 
 

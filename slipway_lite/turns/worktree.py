@@ -1,0 +1,177 @@
+"""The working tree that turns run in: the only module of this package that starts git or reads documents."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from slipway_lite.errors import SlipwayError
+from slipway_lite.turns.compiler import FIX_INDEX_PATH, REPOSITORY_STATE_PATH, ROADMAP_PATH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+GIT_SECONDS = 30.0
+DOCUMENT_LIMIT = 4 * 1024 * 1024
+"""Bytes of one document that are read; a larger one is named as a degradation."""
+
+INDEX_PATHS = (REPOSITORY_STATE_PATH, ROADMAP_PATH, FIX_INDEX_PATH)
+
+_REDIRECTIONS = (
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class GitFacts:
+    """What git says about the tree: the caller facts of a snapshot and the conductor's probe."""
+
+    root: str
+    common_dir: str
+    branch: str
+    head: str
+    porcelain: str
+    ahead: int
+
+    @property
+    def dirty(self) -> bool:
+        return bool(self.porcelain)
+
+    def as_repository(self) -> dict[str, Any]:
+        return {"branch": self.branch, "headSha": self.head, "dirty": self.dirty}
+
+
+class Documents(NamedTuple):
+    """The documents that were read, and the sources that exist and could not be read, as ``reason:path``."""
+
+    documents: list[dict[str, str]]
+    degradations: list[str]
+
+    def content(self, path: str) -> str | None:
+        return next((found["content"] for found in self.documents if found["path"] == path), None)
+
+
+def observe_git(root: str, ignore: Iterable[str] = ()) -> GitFacts:
+    """The state of the working tree at ``root``; paths in ``ignore`` do not make it dirty.
+
+    A branch without an upstream counts as 1 ahead, a detached HEAD has the branch ``""``.
+    Raises :class:`SlipwayError`: ``not_a_repository``, ``no_revision`` (no commit yet), ``git_failed``.
+    """
+    top = _git(root, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
+    if top is None:
+        raise SlipwayError("not_a_repository", "This directory is not inside a git working tree.")
+    toplevel, _, common = top.partition("\n")
+    head = _git(toplevel, "rev-parse", "--verify", "--quiet", "HEAD")
+    if not head:
+        raise SlipwayError("no_revision", "The repository has no commit yet, so there is no revision to cite.")
+    kept = [f":(exclude,top){path}" for path in ignore]
+    porcelain = _git(toplevel, "status", "--porcelain", "--", ".", *kept)
+    if porcelain is None:
+        raise SlipwayError("git_failed", "git status failed in this working tree.")
+    ahead = _git(toplevel, "rev-list", "--count", "@{upstream}..HEAD")
+    return GitFacts(
+        root=toplevel,
+        common_dir=common,
+        branch=_git(toplevel, "symbolic-ref", "--quiet", "--short", "HEAD") or "",
+        head=head,
+        porcelain=porcelain,
+        ahead=1 if ahead is None else int(ahead),
+    )
+
+
+def park(facts: GitFacts, message: str, ignore: Iterable[str] = ()) -> None:
+    """Put everything that lies uncommitted into one WIP commit; nothing when the tree is clean."""
+    if not facts.dirty:
+        return
+    kept = [f":(exclude,top){path}" for path in ignore]
+    staged = _git(facts.root, "add", "--all", "--", ".", *kept)
+    if staged is None or _git(facts.root, "commit", "--quiet", "--no-verify", "-m", message) is None:
+        raise SlipwayError("git_failed", "The uncommitted work could not be parked in a WIP commit.")
+
+
+def _git(root: str, *arguments: str) -> str | None:
+    """The output of one git command without its last newline; ``None`` when it failed."""
+    environment = {name: value for name, value in os.environ.items() if name not in _REDIRECTIONS}
+    try:
+        done = subprocess.run(
+            ("git", "-c", "core.fsmonitor=false", "-C", root, *arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            timeout=GIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SlipwayError("git_failed", "git could not be run, or took too long.") from error
+    if done.returncode != 0:
+        return None
+    return done.stdout.decode("utf-8", "surrogateescape").removesuffix("\n")
+
+
+def read_documents(root: str, paths: Iterable[str]) -> Documents:
+    """The documents at ``paths`` under ``root``, in that order.
+
+    An absent one is left out. One that exists and cannot be read is named: ``unreadable``, ``not-utf8``,
+    ``too-large``, or ``outside`` for a link that leads out of the tree.
+    """
+    documents: list[dict[str, str]] = []
+    degradations: list[str] = []
+    base = os.path.realpath(root)
+    for path in paths:
+        place = os.path.join(base, *path.split("/"))
+        if not os.path.lexists(place):
+            continue
+        content, reason = _read(base, place)
+        if content is None:
+            degradations.append(f"{reason}:{path}")
+        else:
+            documents.append({"path": path, "content": content})
+    return Documents(documents, degradations)
+
+
+def _read(base: str, place: str) -> tuple[str | None, str]:
+    if os.path.commonpath([base, os.path.realpath(place)]) != base:
+        return None, "outside"
+    try:
+        if not os.path.isfile(place):
+            return None, "unreadable"
+        with open(place, "rb") as file:
+            raw = file.read(DOCUMENT_LIMIT + 1)
+    except OSError:
+        return None, "unreadable"
+    if len(raw) > DOCUMENT_LIMIT:
+        return None, "too-large"
+    try:
+        return raw.decode(), ""
+    except UnicodeDecodeError:
+        return None, "not-utf8"
+
+
+def write_document(root: str, path: str, content: str) -> None:
+    """Write one document under ``root`` whole or not at all; raises ``document_unwritable``."""
+    place = os.path.join(root, *path.split("/"))
+    draft = f"{place}.slipway-draft"
+    try:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(draft, "w", encoding="utf-8", newline="") as file:
+            file.write(content)
+        os.replace(draft, place)
+    except OSError as error:
+        raise SlipwayError("document_unwritable", f"The document cannot be written: {error.strerror}.") from error
+
+
+def append_line(root: str, path: str, line: str) -> bool:
+    """Append one line to a log under ``root``; whether it worked, because a log never blocks the work."""
+    place = os.path.join(root, *path.split("/"))
+    try:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(place, "a", encoding="utf-8", newline="") as file:
+            file.write(line + "\n")
+    except OSError:
+        return False
+    return True
