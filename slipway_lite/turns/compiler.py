@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from slipway_lite.turns.ecma import DOT, LINE_START, S, pattern, trim
+from slipway_lite.turns.phases import Receipts, read_phases, read_receipts
+from slipway_lite.turns.roadmap import choose_unit, feature_rows, fix_rows
 from slipway_lite.turns.shapes import ListOf, Object, Problem, Text, check
 from slipway_lite.turns.snapshot import REPOSITORY, SOURCE_REVISION, workflow_snapshot
 from slipway_lite.turns.status_forms import PUBLISHED_FORMS, read_status
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 REPOSITORY_STATE_PATH = "docs/workflow/REPOSITORY_STATE.md"
 ROADMAP_PATH = "docs/features/ROADMAP.md"
 FIX_INDEX_PATH = "docs/fix/README.md"
-_UNIT_FOLDER = {"feature": "docs/features", "fix": "docs/fix"}
+UNIT_FOLDERS = {"feature": "docs/features", "fix": "docs/fix"}
 
 DECLARED_STATES = ("draft", "frozen", "contradicted", "needs-input")
 """The states that a document can declare; ``missing`` and ``unknown`` are the compiler's own words."""
@@ -47,12 +48,6 @@ _FACTS = Object(
         "documents": ListOf(Object({"path": Text(), "content": Text()})),
     }
 )
-
-_FEATURE_NUMBER = pattern(r"\d\d\Z")
-_FIX_ID = pattern(r"\d+-[A-Za-z0-9._-]+\Z")
-_HEADING = pattern(rf"#{{2,4}}{S}+P(\d+){S}+[—-]{S}+({DOT}+?){S}*\Z")
-_DONE = pattern(rf"{LINE_START}-{S}*Done:{S}*(P\d+)\b")
-_REMAINS = pattern(rf"{LINE_START}-{S}*Remains:{S}*(P\d+)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +95,6 @@ class _Draft:
 
     def unknown(self, fact: str, reason: str) -> None:
         self.unknowns.append({"field": fact, "reason": reason})
-
-
-class _Row(NamedTuple):
-    """One unit row of a roadmap or a fix index."""
-
-    id: str
-    status: str
-    line: str
-
-    @property
-    def comparison(self) -> str:
-        return trim(self.status.partition("·")[0]).lower()
 
 
 def compile_workflow_snapshot(
@@ -191,42 +174,10 @@ def _repository_state(sources: list[_Document], draft: _Draft, status_forms: Seq
     return reading.word
 
 
-def cells_of(line: str) -> list[str]:
-    """The cells of a table row: trimmed, and the empty ones gone, so that an empty cell shifts its row."""
-    return [cell for cell in map(trim, line.split("|")) if cell]
-
-
-def feature_rows(content: str) -> list[_Row]:
-    """The unit rows of a roadmap: a number of two digits, a slug, a status."""
-    rows = []
-    for line in content.split("\n"):
-        cells = cells_of(line)
-        if len(cells) >= 3 and _FEATURE_NUMBER.match(cells[0]):
-            slug = cells[1].removeprefix("`").removesuffix("`")
-            rows.append(_Row(f"{cells[0]}-{slug}", cells[2], line))
-    return rows
-
-
-def fix_rows(content: str) -> list[_Row]:
-    """The unit rows of a fix index: an id such as ``134-crash``, a title, a status."""
-    rows = []
-    for line in content.split("\n"):
-        cells = cells_of(line)
-        if len(cells) >= 3 and _FIX_ID.match(cells[0].replace("`", "")):
-            rows.append(_Row(cells[0].replace("`", ""), cells[2], line))
-    return rows
-
-
-def _choose(rows: list[_Row]) -> _Row | None:
-    """The first row in progress, else the first that is not done."""
-    in_progress = (row for row in rows if row.comparison == "in-progress")
-    return next(in_progress, None) or next((row for row in rows if row.comparison != "done"), None)
-
-
 def _unit(sources: list[_Document], draft: _Draft) -> dict[str, Any] | None:
     for kind, path, rows in (("feature", ROADMAP_PATH, feature_rows), ("fix", FIX_INDEX_PATH, fix_rows)):
         index = _find(sources, path)
-        row = _choose(rows(index.content)) if index else None
+        row = choose_unit(rows(index.content)) if index else None
         if index is not None and row is not None:
             draft.known("unit", index, index.line_of(row.line))
             return {"kind": kind, "id": row.id, "status": row.status}
@@ -235,53 +186,51 @@ def _unit(sources: list[_Document], draft: _Draft) -> dict[str, Any] | None:
 
 
 def _phase(sources: list[_Document], draft: _Draft, unit: dict[str, Any]) -> dict[str, Any]:
-    folder = f"{_UNIT_FOLDER[unit['kind']]}/{unit['id']}"
+    folder = f"{UNIT_FOLDERS[unit['kind']]}/{unit['id']}"
     spec = _find(sources, f"{folder}/SPEC.md")
-    headings = (
-        [(match, line) for line in spec.content.split("\n") if (match := _HEADING.match(line))]
-        if spec
-        else []
-    )
-    missing = SPEC_ABSENT if spec is None else None if headings else SPEC_WITHOUT_PHASES
+    phases = read_phases(spec.content) if spec else []
+    missing = SPEC_ABSENT if spec is None else None if phases else SPEC_WITHOUT_PHASES
     if missing is not None:
         draft.unknown("phase.names", missing)
         draft.unknown("phase.total", missing)
-    ids = [f"P{match[1]}" for match, _ in headings]
-    progress = _find(sources, f"{folder}/progress.md")
-    current = _current(progress, ids, draft, missing)
-    if spec is not None and headings:
-        line = spec.line_of(headings[0][1])
+    ids = [phase.id for phase in phases]
+    progress = _find(sources, f"{folder}/progress.md") or _Document("", "")
+    receipts = read_receipts(progress.content)
+    current = _current(progress, receipts, ids, draft, missing)
+    if spec is not None and phases:
+        line = spec.line_of(phases[0].line)
         draft.known("phase.names", spec, line)
         draft.known("phase.total", spec, line)
-    completed = _completed(progress, ids, draft, missing)
     return {
         "current": current,
         "total": len(ids) or None,
-        "completed": completed,
-        "names": [f"P{match[1]} — {match[2]}" for match, _ in headings],
+        "completed": _completed(progress, receipts, ids, draft, missing),
+        "names": [phase.name for phase in phases],
     }
 
 
-def _current(progress: _Document | None, ids: list[str], draft: _Draft, missing: str | None) -> str | None:
-    match = _REMAINS.search(progress.content) if progress else None
-    if missing is not None or progress is None or match is None:
+def _current(
+    progress: _Document, receipts: Receipts, ids: list[str], draft: _Draft, missing: str | None
+) -> str | None:
+    if missing is not None or receipts.remains is None:
         draft.unknown("phase.current", missing or NO_REMAINING)
         return None
-    if match[1] not in ids:
-        draft.unknown("phase.current", UNKNOWN_REMAINING.format(ids=match[1]))
+    if receipts.remains not in ids:
+        draft.unknown("phase.current", UNKNOWN_REMAINING.format(ids=receipts.remains))
         return None
-    draft.known("phase.current", progress, progress.line_of(f"Remains: {match[1]}"))
-    return match[1]
+    draft.known("phase.current", progress, progress.line_of(f"Remains: {receipts.remains}"))
+    return receipts.remains
 
 
-def _completed(progress: _Document | None, ids: list[str], draft: _Draft, missing: str | None) -> int | None:
-    done = list(dict.fromkeys(_DONE.findall(progress.content))) if progress else []
-    if missing is not None or progress is None or not done:
+def _completed(
+    progress: _Document, receipts: Receipts, ids: list[str], draft: _Draft, missing: str | None
+) -> int | None:
+    if missing is not None or not receipts.done:
         draft.unknown("phase.completed", missing or NO_COMPLETED)
         return None
-    strange = [phase for phase in done if phase not in ids]
+    strange = [phase for phase in receipts.done if phase not in ids]
     if strange:
         draft.unknown("phase.completed", UNKNOWN_COMPLETED.format(ids=", ".join(strange)))
         return None
-    draft.known("phase.completed", progress, progress.line_of(f"Done: {done[0]}"))
-    return len(done)
+    draft.known("phase.completed", progress, progress.line_of(f"Done: {receipts.done[0]}"))
+    return len(receipts.done)
