@@ -164,7 +164,7 @@ def _decide_from_outcome(
     snapshot: dict[str, Any], outcome: dict[str, Any], policy: dict[str, Any], cycles: Any
 ) -> WorkflowDecision:
     skill, proposal, targets = outcome["skill"], outcome["next"]["intent"], outcome["next"]["targets"]
-    halted = _halted(outcome)
+    halted = halted_by(outcome)
     if halted is not None:
         return halted
     contradictions = tuple(row["field"] for row in snapshot["contradictions"])
@@ -212,7 +212,10 @@ _HALTS = {
 }
 
 
-def _halted(outcome: dict[str, Any]) -> WorkflowDecision | None:
+def halted_by(outcome: dict[str, Any]) -> WorkflowDecision | None:
+    """The stop that an outcome with status blocked, needs-input or failed calls for; ``None`` for any
+    other.
+    """
     status = outcome.get("status")
     if type(status) is not str or status not in _HALTS:
         return None

@@ -67,10 +67,15 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class AdvanceConfig:
+    """The conductor's settings; ``sense_again_after_invoke`` allows one more re-sense after each stage,
+    which the published loop allows once in a call.
+    """
+
     iterations_cap: int = ITERATIONS_CAP
     sensitive_paths: tuple[str, ...] = ()
     security_paths: tuple[str, ...] = ()
     run_log_path: str = RUN_LOG_PATH
+    sense_again_after_invoke: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,9 @@ class Dependencies:
     """Everything the loop needs from the world.
 
     ``observe_git`` answers ``(porcelain, ahead)``; a branch without an upstream counts as 1 ahead. ``log``
-    gets the kind and code, the invocation and the iteration; it must not fail.
+    gets the kind and code, the invocation and the iteration; it must not fail. ``prepare`` may answer a
+    decision before anything is sensed: discovery and the resolver are the driver's own steps, outside the
+    decider.
     """
 
     sense: Callable[[], SensorReading]
@@ -87,6 +94,7 @@ class Dependencies:
     observe_git: Callable[[], tuple[str, int]]
     park: Callable[[], None]
     log: Callable[[str, str, int], None]
+    prepare: Callable[[], WorkflowDecision | None] | None = None
 
 
 def run_conductor_loop(
@@ -146,6 +154,9 @@ class _Loop:
 
     def _iterate(self) -> Advance | None:
         """One iteration; ``None`` when the loop goes on."""
+        prepared = self.world.prepare() if self.world.prepare else None
+        if prepared is not None:
+            return self._act(prepared, None)
         reading = self.world.sense()
         envelope = reading.envelope
         if envelope is None:
@@ -170,8 +181,11 @@ class _Loop:
                 "stop-failed", "Work was left partial three times in a row and has been parked."
             )
         decision = self.world.decide(envelope)
+        return self._act(decision, envelope["next"].get("continuation"))
+
+    def _act(self, decision: WorkflowDecision, continuation: dict[str, Any] | None) -> Advance | None:
         if decision.kind == "invoke":
-            return self._invoke(decision, envelope["next"].get("continuation"))
+            return self._invoke(decision, continuation)
         if decision.kind == "sense" and not self.sensed_again:
             self.sensed_again = True
             return None
@@ -197,6 +211,7 @@ class _Loop:
         if not sent.deferred:
             self.deferred_in_a_row = 0
             self.invokes += 1
+            self.sensed_again = self.sensed_again and not self.config.sense_again_after_invoke
             return None
         self.deferred_in_a_row += 1
         if self.deferred_in_a_row >= DEFERRED_CAP:

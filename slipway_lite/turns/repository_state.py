@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from slipway_lite.errors import InvalidDocument, SlipwayError
 from slipway_lite.text import is_plain
-from slipway_lite.turns.ecma import trim
-from slipway_lite.turns.status_forms import ALL_FORMS, read_label
+from slipway_lite.turns.ecma import pattern, trim
+from slipway_lite.turns.status_forms import ALL_FORMS, plain_value, read_label
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 STATUSES = ("draft", "frozen", "contradicted", "resolved", "needs-input")
 """The statuses in use; ``needs-input`` is known to the compiler only, ``resolved`` to the sensor script
@@ -29,6 +29,7 @@ RESOLVER = "resolve-repository-state"
 """The sole writer of frozen facts and accepted decisions."""
 
 _NONE = "—"
+_ID = pattern(r"[A-Za-z][A-Za-z0-9-]*\Z")
 _OPEN_RESOLUTIONS = frozenset({"", _NONE, "-", "open", "pending", "needs-input"})
 
 
@@ -182,14 +183,19 @@ def render_repository_state(state: RepositoryState) -> str:
         "|---|---|",
     ]
     for name, label, _ in _HEADER:
-        lines.append(f"| {label} | {_cell(getattr(state, name) or _NONE, name)} |")
+        value = getattr(state, name) or _NONE
+        if plain_value(value) != value:
+            raise _invalid(name, "A header value must have no back-ticks, asterisks or trailing parenthesis.")
+        lines.append(f"| {label} | {_cell(value, name)} |")
     for name, title in _SECTIONS:
         lines += _table(title, _ENTRY_COLUMNS, getattr(state, name), name)
     lines += _table(_CONTRADICTIONS, _CONTRADICTION_COLUMNS, state.contradictions, "contradictions")
     return "\n".join(lines) + "\n"
 
 
-def _table(title: str, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]], name: str) -> list[str]:
+def _table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], name: str) -> list[str]:
+    if not all(_ID.match(row[0]) for row in rows):
+        raise _invalid(name, "Every row needs an id such as F1, AD-2 or C001.")
     body = [f"| {' | '.join(_cell(cell or _NONE, name) for cell in row)} |" for row in rows]
     placeholder = f"|{f' {_NONE} |' * len(columns)}"
     return [

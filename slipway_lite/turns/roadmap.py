@@ -85,7 +85,7 @@ def dependencies(content: str) -> dict[str, tuple[str, ...]]:
     so that it counts as unmet.
     """
     lines = content.split("\n")
-    column = next((found for line in lines if (found := _column(line)) is not None), None)
+    column = next((place for line in lines if (place := _column(line)) is not None), None)
     rows = feature_rows(content)
     ids = {row.id[:2]: row.id for row in rows}
     if column is None:

@@ -1,0 +1,107 @@
+"""Looking at a working tree for turns: compile its snapshot, sense it, pin and replace its repository
+state.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from slipway_lite.canon import sha256
+from slipway_lite.errors import SlipwayError
+from slipway_lite.turns.compiler import REPOSITORY_STATE_PATH, compile_workflow_snapshot
+from slipway_lite.turns.repository_state import (
+    check_replacement,
+    read_repository_state,
+    render_repository_state,
+)
+from slipway_lite.turns.sensor import build_envelope, unit_folders
+from slipway_lite.turns.status_forms import ALL_FORMS
+from slipway_lite.turns.worktree import (
+    INDEX_PATHS,
+    Documents,
+    GitFacts,
+    observe_git,
+    read_documents,
+    write_document,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from slipway_lite.turns.compiler import SnapshotResult
+    from slipway_lite.turns.repository_state import RepositoryState
+
+UNIT_DOCUMENTS = ("SPEC.md", "progress.md")
+
+
+class Observation(NamedTuple):
+    """Git facts and documents of one working tree, taken one after the other."""
+
+    git: GitFacts
+    documents: Documents
+
+    def snapshot(self, status_forms: Sequence[str] = ALL_FORMS) -> SnapshotResult:
+        """The snapshot at the head revision, its status read in every form unless told otherwise."""
+        return compile_workflow_snapshot(
+            source_revision=self.git.head,
+            repository=self.git.as_repository(),
+            documents=self.documents.documents,
+            status_forms=status_forms,
+        )
+
+    def envelope(self) -> dict[str, Any]:
+        """What the built-in ``workflow-status`` sensor answers for this tree."""
+        return build_envelope(self.git, self.documents)
+
+    def repository_state(self) -> RepositoryState | None:
+        content = self.documents.content(REPOSITORY_STATE_PATH)
+        return None if content is None else read_repository_state(content)
+
+    def pinned_document(self) -> dict[str, str] | None:
+        """The repository-state document that is planned from: its path, the head revision, the digest of
+        its bytes.
+        """
+        content = self.documents.content(REPOSITORY_STATE_PATH)
+        if content is None:
+            return None
+        return {
+            "path": REPOSITORY_STATE_PATH,
+            "revision": self.git.head,
+            "sha256": sha256(content.encode()),
+        }
+
+
+def observe_worktree(root: str, ignore: Iterable[str] = ()) -> Observation:
+    """Observe the working tree that ``root`` lies in; paths in ``ignore`` do not make it dirty.
+
+    Raises what :func:`slipway_lite.turns.worktree.observe_git` raises.
+    """
+    git = observe_git(root, ignore)
+    indexes = read_documents(git.root, INDEX_PATHS)
+    wanted = [f"{folder}/{name}" for folder in unit_folders(indexes) for name in UNIT_DOCUMENTS]
+    units = read_documents(git.root, wanted)
+    return Observation(
+        git,
+        Documents(
+            [*indexes.documents, *units.documents],
+            [*indexes.degradations, *units.degradations],
+        ),
+    )
+
+
+def replace_repository_state(root: str, state: RepositoryState, *, role: str) -> None:
+    """Write ``state`` as the repository-state document of ``root``, losing nothing that an existing one
+    holds.
+
+    ``role`` is the skill that writes. Raises what :func:`check_replacement` and
+    :func:`render_repository_state` raise, and ``document_unreadable`` when a document is there that cannot
+    be read.
+    """
+    content = render_repository_state(state)
+    existing = read_documents(root, (REPOSITORY_STATE_PATH,))
+    if existing.degradations:
+        raise SlipwayError("document_unreadable", "The repository-state document exists and cannot be read.")
+    if existing.documents:
+        check_replacement(read_repository_state(existing.documents[0]["content"]), state, role=role)
+    write_document(root, REPOSITORY_STATE_PATH, content)
