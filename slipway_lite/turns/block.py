@@ -12,9 +12,7 @@ from typing import Any, NoReturn
 
 from slipway_lite.turns.shapes import Problem
 
-_TOO_DEEP = Problem(
-    "block_too_deep", "$", "The json block nests deeper than this interpreter's recursion limit."
-)
+_TOO_DEEP = Problem("block_too_deep", "$", "The json block nests deeper than this interpreter's recursion limit.")
 
 
 def _constant(name: str) -> NoReturn:
@@ -38,16 +36,14 @@ def decode_block(body: str) -> tuple[Any, Problem | None]:
 
     Depth is bounded by the interpreter's recursion limit, about 990 levels unless the caller raised it.
     """
-    try:
-        return _decode(body), None
-    except RecursionError:
-        return None, _TOO_DEEP
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno} column {error.colno} of the block"
-        return None, Problem("block_not_json", "$", f"The json block is not valid JSON ({where}).")
-    except ValueError:
-        pass
-    try:
-        return _decode_any_length(body), None
-    except ValueError:
-        return None, Problem("block_not_json", "$", "The json block is not valid JSON (NaN or Infinity).")
+    for decode in (_decode, _decode_any_length):
+        try:
+            return decode(body), None
+        except RecursionError:
+            return None, _TOO_DEEP
+        except json.JSONDecodeError as error:
+            where = f"line {error.lineno} column {error.colno} of the block"
+            return None, Problem("block_not_json", "$", f"The json block is not valid JSON ({where}).")
+        except ValueError:
+            continue
+    return None, Problem("block_not_json", "$", "The json block is not valid JSON (NaN or Infinity).")

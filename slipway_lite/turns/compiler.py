@@ -119,11 +119,7 @@ def compile_workflow_snapshot(
     draft = _Draft()
     state = _repository_state(sources, draft, status_forms)
     unit = _unit(sources, draft)
-    phase = (
-        _phase(sources, draft, unit)
-        if unit
-        else {"current": None, "total": None, "completed": None, "names": []}
-    )
+    phase = _phase(sources, draft, unit) if unit else {"current": None, "total": None, "completed": None, "names": []}
     return SnapshotResult(
         workflow_snapshot(
             source_revision=source_revision,
@@ -156,9 +152,7 @@ def _repository_state(sources: list[_Document], draft: _Draft, status_forms: Seq
     line = document.line_of(reading.needle)
     draft.known("repositoryState", document, line)
     if reading.form is not None:
-        draft.readings.append(
-            {"field": "repositoryState", "source": document.path, "line": line, "form": reading.form}
-        )
+        draft.readings.append({"field": "repositoryState", "source": document.path, "line": line, "form": reading.form})
     if reading.word not in DECLARED_STATES:
         draft.unknown("repositoryState", STATE_UNRECOGNISED)
         return "unknown"
@@ -209,9 +203,7 @@ def _phase(sources: list[_Document], draft: _Draft, unit: dict[str, Any]) -> dic
     }
 
 
-def _current(
-    progress: _Document, receipts: Receipts, ids: list[str], draft: _Draft, missing: str | None
-) -> str | None:
+def _current(progress: _Document, receipts: Receipts, ids: list[str], draft: _Draft, missing: str | None) -> str | None:
     if missing is not None or receipts.remains is None:
         draft.unknown("phase.current", missing or NO_REMAINING)
         return None

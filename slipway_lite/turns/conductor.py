@@ -51,11 +51,7 @@ class Urgency:
     issue: Any = None
 
     def as_document(self) -> dict[str, Any]:
-        return (
-            {"verdict": self.verdict}
-            if self.issue is None
-            else {"verdict": self.verdict, "issue": self.issue}
-        )
+        return {"verdict": self.verdict} if self.issue is None else {"verdict": self.verdict, "issue": self.issue}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +92,7 @@ def parse_sensor_output(text: str) -> SensorReading:
         return SensorReading(None, problem.message)
     errors = check(ENVELOPE, value, strict=False)
     if errors:
-        return SensorReading(
-            None, f"The sensor's envelope is not valid: {errors[0].code} at {errors[0].path}."
-        )
+        return SensorReading(None, f"The sensor's envelope is not valid: {errors[0].code} at {errors[0].path}.")
     detail = value.get("detail")
     if type(detail) is dict and detail.get("degradations"):
         return SensorReading(None, "The sensor reports degradations.")
@@ -232,9 +226,7 @@ def invocation_from_decision(
     verb = decision.intent
     if verb not in command_names:
         return Invocation(None, "no-decision-available")
-    if continuation and any(
-        item.get("satisfied") is not True for item in continuation.get("preconditions", [])
-    ):
+    if continuation and any(item.get("satisfied") is not True for item in continuation.get("preconditions", [])):
         return Invocation(None, "precondition-uncheckable")
     text = " ".join([f"/skill:{verb}", *map(str, decision.targets or ())])
     level = None if attended else 3 if security else 2 if sensitive and verb.startswith("review-") else None

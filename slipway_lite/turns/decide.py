@@ -35,12 +35,8 @@ _ALLOWED = {
     "review-plan": "execute-phase plan-feature plan-fix design-feature triage-issue ask-human stop",
     "plan-fix": "review-plan triage-issue",
     "triage-issue": "execute-phase review-change audit-pr ask-human stop",
-    "execute-phase": (
-        "design-feature plan-feature plan-fix triage-issue review-change audit-pr ask-human stop"
-    ),
-    "review-change": (
-        "plan-feature plan-fix triage-issue execute-phase review-change audit-pr ask-human stop"
-    ),
+    "execute-phase": ("design-feature plan-feature plan-fix triage-issue review-change audit-pr ask-human stop"),
+    "review-change": ("plan-feature plan-fix triage-issue execute-phase review-change audit-pr ask-human stop"),
     "audit-pr": "merge execute-phase ask-human stop",
 }
 
@@ -146,9 +142,7 @@ def decide_workflow_action(
     that is no outcome at all raises :class:`InvalidDocument` ``invalid_last_outcome``.
     """
     if any(part is ABSENT for part in (snapshot, last_outcome, policy)):
-        return _sense(
-            "sense-missing-evidence", "The request lacks its snapshot, its last outcome or its policy."
-        )
+        return _sense("sense-missing-evidence", "The request lacks its snapshot, its last outcome or its policy.")
     if type(policy) is not dict or not {"allowedIntents", "forgeWriteAuthorized"} <= policy.keys():
         return _stop("stop-policy-denied", "The policy is missing or incomplete.")
     if type(snapshot) is not dict or check(WORKFLOW_SNAPSHOT, snapshot):
@@ -237,9 +231,7 @@ def _lacks_capability(proposal: str, outcome: dict[str, Any]) -> WorkflowDecisio
         return None
     if not profile.capabilities.effects:
         return _stop("stop-forbidden-transition", "The profile of the proposed step declares no effects.")
-    missing = [
-        word for word in profile.capabilities.required_evidence if word not in outcome["evidence_refs"]
-    ]
+    missing = [word for word in profile.capabilities.required_evidence if word not in outcome["evidence_refs"]]
     if missing:
         return _sense("sense-missing-evidence", f"Evidence is missing: {', '.join(missing)}.")
     return None
@@ -269,6 +261,4 @@ def _required_outcome(value: Any) -> dict[str, Any]:
             and all(type(rows) is list and all(type(row) is dict for row in rows) for rows in lists)
         ):
             return value
-    raise InvalidDocument(
-        "The last outcome is not a SkillOutcome.", "$.lastOutcome", code="invalid_last_outcome"
-    )
+    raise InvalidDocument("The last outcome is not a SkillOutcome.", "$.lastOutcome", code="invalid_last_outcome")

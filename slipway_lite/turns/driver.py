@@ -147,9 +147,7 @@ class _Turn:
 
     def hear(self, reply: str) -> None:
         raw = reply.encode("utf-8", "surrogatepass")
-        parsed = parse_turn(
-            skill=self._skill, text=reply, context=self._context, strict_tail=self._strict_tail
-        )
+        parsed = parse_turn(skill=self._skill, text=reply, context=self._context, strict_tail=self._strict_tail)
         self._attempts.append(Attempt("sha256:" + hashlib.sha256(raw).hexdigest(), len(raw), parsed))
         self._last_reply = reply
 

@@ -10,11 +10,7 @@ from __future__ import annotations
 
 import re
 
-SPACE = (
-    "\t\n\x0b\x0c\r \xa0\u1680"
-    + "".join(map(chr, range(0x2000, 0x200B)))
-    + "\u2028\u2029\u202f\u205f\u3000\ufeff"
-)
+SPACE = "\t\n\x0b\x0c\r \xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000\ufeff"
 """What ``\\s`` matches and ``trim()`` removes."""
 
 S = f"[{SPACE}]"

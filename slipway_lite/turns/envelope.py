@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slipway_lite.turns.block import decode_block
+from slipway_lite.turns.ecma import SPACE
 from slipway_lite.turns.extract import extract_last_json_block
 from slipway_lite.turns.outcome import BLOCKER, skill_outcome
 from slipway_lite.turns.shapes import (
@@ -42,7 +43,7 @@ CONTINUATION = Object(
     {
         "argv": ListOf(Text(least=1), least=1),
         "preconditions": ListOf(Object({"id": Text(least=1), "check": Text(least=1), "satisfied": Flag()})),
-        "convergence": Text(form=re.compile(r"\S")),
+        "convergence": Text(form=re.compile(f"[^{SPACE}]")),
     },
     {
         "rendering": Text(least=1),

@@ -44,9 +44,7 @@ class CheckRun(NamedTuple):
 
 def prove_workflow_snapshot(source_revision: str, snapshot_sha256: str) -> Evidence:
     """``workflow-snapshot``: the driver compiled a valid one at this revision."""
-    return Evidence(
-        "workflow-snapshot", {"source_revision": source_revision, "snapshot_sha256": snapshot_sha256}
-    )
+    return Evidence("workflow-snapshot", {"source_revision": source_revision, "snapshot_sha256": snapshot_sha256})
 
 
 def prove_current_candidate(git: GitFacts) -> Evidence | None:

@@ -141,9 +141,7 @@ class _Loop:
                 return ended
             if self.max_invokes is not None and self.invokes >= self.max_invokes:
                 return Advance(CONTINUE, None, iteration, "One stage is done; call again to go on.")
-        return Advance(
-            STOPPED, "stop-failed", self.config.iterations_cap, "The cap of iterations is reached."
-        )
+        return Advance(STOPPED, "stop-failed", self.config.iterations_cap, "The cap of iterations is reached.")
 
     def _end(self, banner: str, code: str, iterations: int, message: str) -> Advance:
         self.world.log(f"stop/{code}", "-", self.iteration)
@@ -165,9 +163,7 @@ class _Loop:
             told = "; ".join(f"{blocker['kind']}: {blocker['detail']}" for blocker in envelope["blockers"])
             return self._end(BLOCKED, "stop-blocked", 0, told)
         if not envelope["next"]["recommended"]:
-            return self._end(
-                COMPLETE, "stop-nothing-startable", 0, "Nothing is recommended, nothing is blocked."
-            )
+            return self._end(COMPLETE, "stop-nothing-startable", 0, "Nothing is recommended, nothing is blocked.")
         urgency = judge_urgency(envelope)
         if urgency.verdict == "interrupt-now":
             self.world.park()
@@ -177,9 +173,7 @@ class _Loop:
         self.partial_in_a_row = self.partial_in_a_row + 1 if partial else 0
         if self.partial_in_a_row >= PARTIAL_CAP:
             self.world.park()
-            return self._stop(
-                "stop-failed", "Work was left partial three times in a row and has been parked."
-            )
+            return self._stop("stop-failed", "Work was left partial three times in a row and has been parked.")
         decision = self.world.decide(envelope)
         return self._act(decision, envelope["next"].get("continuation"))
 
@@ -215,7 +209,5 @@ class _Loop:
             return None
         self.deferred_in_a_row += 1
         if self.deferred_in_a_row >= DEFERRED_CAP:
-            return self._stop(
-                "stop-profile-switch-loop", "The host switched its model twice and ran nothing."
-            )
+            return self._stop("stop-profile-switch-loop", "The host switched its model twice and ran nothing.")
         return None

@@ -84,9 +84,7 @@ def _merge_ready(verdict: str, report: list[str]) -> NativeVerdict:
     if _NOTHING_BLOCKS not in report:
         return _NOT_NATIVE
     return NativeVerdict(
-        skill_outcome(
-            skill="audit-pr", status="completed", summary=verdict.upper(), intent="merge", targets=[]
-        ),
+        skill_outcome(skill="audit-pr", status="completed", summary=verdict.upper(), intent="merge", targets=[]),
         None,
     )
 

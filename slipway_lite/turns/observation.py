@@ -6,10 +6,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from slipway_lite import clock
 from slipway_lite.canon import sha256
 from slipway_lite.errors import SlipwayError
 from slipway_lite.turns.compiler import REPOSITORY_STATE_PATH, compile_workflow_snapshot
 from slipway_lite.turns.repository_state import (
+    HEADER,
+    SECTIONS,
+    RepositoryState,
     check_replacement,
     read_repository_state,
     render_repository_state,
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from slipway_lite.turns.compiler import SnapshotResult
-    from slipway_lite.turns.repository_state import RepositoryState
+    from slipway_lite.turns.driver import Journal
 
 UNIT_DOCUMENTS = ("SPEC.md", "progress.md")
 
@@ -57,6 +61,18 @@ class Observation(NamedTuple):
     def repository_state(self) -> RepositoryState | None:
         content = self.documents.content(REPOSITORY_STATE_PATH)
         return None if content is None else read_repository_state(content)
+
+    def repository_state_document(self) -> dict[str, Any]:
+        """The repository state as one JSON document; its status is ``missing`` when there is none."""
+        state = self.repository_state()
+        if state is None:
+            return {"path": REPOSITORY_STATE_PATH, "status": "missing"}
+        rows = {
+            name: [row._asdict() for row in getattr(state, name)]
+            for name in (*(name for name, _ in SECTIONS), "contradictions", "open_contradictions")
+        }
+        header = {name: getattr(state, name) for name, _, _ in HEADER}
+        return {"path": REPOSITORY_STATE_PATH, **header, **rows}
 
     def pinned_document(self) -> dict[str, str] | None:
         """The repository-state document that is planned from: its path, the head revision, the digest of
@@ -105,3 +121,30 @@ def replace_repository_state(root: str, state: RepositoryState, *, role: str) ->
     if existing.documents:
         check_replacement(read_repository_state(existing.documents[0]["content"]), state, role=role)
     write_document(root, REPOSITORY_STATE_PATH, content)
+
+
+def draft_repository_state(observed: Observation) -> None:
+    """Write a draft that cites the head revision and claims nothing else. Raises ``document_exists``."""
+    if observed.documents.content(REPOSITORY_STATE_PATH) is not None:
+        raise SlipwayError("document_exists", "The repository-state document exists already; nothing was written.")
+    draft = RepositoryState(status="draft", source_revision=observed.git.head, created_at=clock.timestamp())
+    replace_repository_state(observed.git.root, draft, role="discover-repository-state")
+
+
+class PinnedJournal:
+    """A journal that adds to each turn what it was planned from and the revision at which it ended.
+
+    ``facts`` are further columns of ``turns``: the snapshot, the decision, the evidence that was proved for it.
+    """
+
+    def __init__(self, journal: Journal, observed: Observation, facts: dict[str, Any] | None = None) -> None:
+        self._journal = journal
+        self._root = observed.git.root
+        pinned = observed.pinned_document() or {}
+        self._facts = {f"document_{name}": value for name, value in pinned.items()} | (facts or {})
+
+    def append_turn(self, record: dict[str, Any]) -> None:
+        self._journal.append_turn({**record, **self._facts, "source_revision": observe_git(self._root).head})
+
+    def append_snapshot(self, record: dict[str, Any]) -> None:
+        self._journal.append_snapshot(record)

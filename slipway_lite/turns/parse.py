@@ -28,12 +28,15 @@ TAIL_DIAGNOSTICS = {
 meant.
 """
 
+TEXT_LIMIT = 32 * 1024 * 1024
+"""Characters of one reply; a longer text is no final reply of a turn."""
+
+_TOO_LONG = Problem("text_too_long", "$", f"The reply is longer than {TEXT_LIMIT} characters.")
 _UNKNOWN_SKILL = Problem("unknown_skill", "$", "This skill has no output profile.")
 _SENSOR_NEEDS_ENVELOPE = Problem("sensor_requires_envelope", "$", "The sensor answers with Envelope v2 only.")
-_SKILL_MISMATCH = Problem(
-    "skill_mismatch", "$.skill", "The result names another skill than the turn was for."
-)
+_SKILL_MISMATCH = Problem("skill_mismatch", "$.skill", "The result names another skill than the turn was for.")
 _STALE_TAIL = Problem("stale_tail", "$", "A fence opens after the accepted block and was not read.")
+_INVALID_LINE = Problem("invalid_line", "$", "A line must be one JSON object with the strings skill and text.")
 _NO_RESULT = Problem("no_machine_result", "$", "The reply holds no deterministic machine result.")
 
 
@@ -85,6 +88,8 @@ def parse_turn(
     profile = PROFILES.get(skill)
     if profile is None:
         return _failure(_UNKNOWN_SKILL)
+    if len(text) > TEXT_LIMIT:
+        return _failure(_TOO_LONG)
     body, tail = find_last_json_block(text)
     parsed = _parse_body(profile, text, body, context)
     if tail is None:
@@ -95,13 +100,28 @@ def parse_turn(
     return ParsedTurn(parsed.source, parsed.outcome, parsed.envelope, parsed.errors, diagnostics)
 
 
+def parse_line(line: bytes, *, skill: str | None = None, strict_tail: bool = False) -> dict[str, Any]:
+    """The result document for one line of many: a JSON object with ``text``, ``skill`` and perhaps ``context``.
+
+    ``skill`` stands in for lines that name none. A line that is no such object gives the error ``invalid_line``.
+    An ``id`` of the line, when it has one, is repeated in the result.
+    """
+    value, problem = decode_block(line.decode("utf-8", "replace"))
+    if problem is not None or type(value) is not dict:
+        return _failure(_INVALID_LINE).as_document()
+    named, text, context = value.get("skill", skill), value.get("text"), value.get("context")
+    if type(named) is not str or type(text) is not str or not isinstance(context, dict | None):
+        parsed = _failure(_INVALID_LINE)
+    else:
+        parsed = parse_turn(skill=named, text=text, context=context, strict_tail=strict_tail)
+    return {"id": value["id"], **parsed.as_document()} if "id" in value else parsed.as_document()
+
+
 def _failure(*errors: Problem, diagnostics: tuple[Diagnostic, ...] = ()) -> ParsedTurn:
     return ParsedTurn(None, None, None, errors, diagnostics)
 
 
-def _parse_body(
-    profile: Profile, text: str, body: str | None, context: Mapping[str, Any] | None
-) -> ParsedTurn:
+def _parse_body(profile: Profile, text: str, body: str | None, context: Mapping[str, Any] | None) -> ParsedTurn:
     if body is None:
         return _parse_native(profile, text, NO_BLOCK)
     value, problem = decode_block(body)

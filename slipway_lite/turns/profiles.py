@@ -119,9 +119,7 @@ def profile_of(skill: str) -> Profile:
     """The profile of ``skill``; raises :class:`UsageError` ``unknown_skill`` for any other name."""
     profile = PROFILES.get(skill)
     if profile is None:
-        raise UsageError(
-            "unknown_skill", "This skill has no output profile; `slipway turn profiles` lists them."
-        )
+        raise UsageError("unknown_skill", "This skill has no output profile; `slipway turn profiles` lists them.")
     return profile
 
 

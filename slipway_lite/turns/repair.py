@@ -102,9 +102,7 @@ def _name_unit(draft: dict[str, Any], context: Mapping[str, Any] | None, notes: 
     name = context.get("unitId") if context else None
     if type(name) is str and name.startswith(f"{number_text(unit['id'])}-"):
         draft["unit"] = {**unit, "id": name}
-        notes.append(
-            Diagnostic(UNIT_ID_FROM_CONTEXT, "The unit number was completed from the context of the call.")
-        )
+        notes.append(Diagnostic(UNIT_ID_FROM_CONTEXT, "The unit number was completed from the context of the call."))
 
 
 def _empty_issue_count(draft: dict[str, Any], notes: list[Diagnostic]) -> Problem | None:
@@ -131,8 +129,6 @@ def _map_blockers(draft: dict[str, Any], notes: list[Diagnostic]) -> None:
     for index, row in enumerate(rows):
         if type(row) is dict and all(type(row.get(key)) is str for key in _LEGACY_BLOCKER_KEYS):
             row = {"kind": "gate", "id": row["gate"], "scope": "unit", "detail": row["evidence"]}
-            notes.append(
-                Diagnostic(AUDIT_PR_BLOCKER_MAPPED, f"Row {index} of blockers was a native verdict row.")
-            )
+            notes.append(Diagnostic(AUDIT_PR_BLOCKER_MAPPED, f"Row {index} of blockers was a native verdict row."))
         mapped.append(row)
     draft["blockers"] = mapped

@@ -82,14 +82,14 @@ class RepositoryState:
 
 
 # field, label written, labels read
-_HEADER = (
+HEADER = (
     ("snapshot_id", "Snapshot ID", ("Snapshot ID", "Snapshot")),
     ("source_revision", "Source revision", ("Source revision", "Source")),
     ("status", "Status", ("Status",)),
     ("created_by", "Created by", ("Created by",)),
     ("created_at", "Created at", ("Created at",)),
 )
-_SECTIONS = (
+SECTIONS = (
     ("facts", "Repository facts"),
     ("decisions", "Accepted decisions"),
     ("planned_work", "Planned work"),
@@ -108,8 +108,8 @@ def read_repository_state(content: str) -> RepositoryState:
     Header values are looked for as a colon line, bold or plain, then as a table row, and lose back-ticks,
     asterisks and a trailing parenthesis. Sections are found by the start of their heading.
     """
-    header = {name: _header_value(content, labels) for name, _, labels in _HEADER}
-    rows = {name: _rows(content, title, _ENTRY_COLUMNS) for name, title in _SECTIONS}
+    header = {name: _header_value(content, labels) for name, _, labels in HEADER}
+    rows = {name: _rows(content, title, _ENTRY_COLUMNS) for name, title in SECTIONS}
     return RepositoryState(
         status=(header["status"] or "draft").lower(),
         snapshot_id=header["snapshot_id"],
@@ -122,9 +122,7 @@ def read_repository_state(content: str) -> RepositoryState:
         documentation=tuple(Entry(*row) for row in rows["documentation"]),
         inference=tuple(Entry(*row) for row in rows["inference"]),
         open_questions=tuple(Entry(*row) for row in rows["open_questions"]),
-        contradictions=tuple(
-            Contradiction(*row) for row in _rows(content, _CONTRADICTIONS, _CONTRADICTION_COLUMNS)
-        ),
+        contradictions=tuple(Contradiction(*row) for row in _rows(content, _CONTRADICTIONS, _CONTRADICTION_COLUMNS)),
     )
 
 
@@ -182,12 +180,12 @@ def render_repository_state(state: RepositoryState) -> str:
         "| Field | Value |",
         "|---|---|",
     ]
-    for name, label, _ in _HEADER:
+    for name, label, _ in HEADER:
         value = getattr(state, name) or _NONE
         if plain_value(value) != value:
             raise _invalid(name, "A header value must have no back-ticks, asterisks or trailing parenthesis.")
         lines.append(f"| {label} | {_cell(value, name)} |")
-    for name, title in _SECTIONS:
+    for name, title in SECTIONS:
         lines += _table(title, _ENTRY_COLUMNS, getattr(state, name), name)
     lines += _table(_CONTRADICTIONS, _CONTRADICTION_COLUMNS, state.contradictions, "contradictions")
     return "\n".join(lines) + "\n"
@@ -237,9 +235,5 @@ def check_replacement(old: RepositoryState, new: RepositoryState, *, role: str) 
             "contradiction_needs_resolver",
             "A contradiction is settled by resolve-repository-state and nobody else.",
         )
-    if old.status != "draft" and not (
-        set(old.facts) <= set(new.facts) and set(old.decisions) <= set(new.decisions)
-    ):
-        raise SlipwayError(
-            "frozen_row_would_change", "A frozen fact or decision is changed by the resolver only."
-        )
+    if old.status != "draft" and not (set(old.facts) <= set(new.facts) and set(old.decisions) <= set(new.decisions)):
+        raise SlipwayError("frozen_row_would_change", "A frozen fact or decision is changed by the resolver only.")

@@ -266,9 +266,7 @@ def _blocked(command: str, summary: str, status: str) -> Step:
 def _step(unit: Unit | None, verdict: str) -> Step:
     if verdict == AMBIGUOUS:
         question = "Uncommitted work does not belong to exactly one unit in progress. Which unit is it for?"
-        return Step(
-            STATE_OF_VERDICT[verdict], "/workflow-status", "Uncommitted work is ambiguous.", None, question
-        )
+        return Step(STATE_OF_VERDICT[verdict], "/workflow-status", "Uncommitted work is ambiguous.", None, question)
     state = STATE_OF_VERDICT[verdict]
     if unit is None:
         return Step(state, "", "No unit is open.")
@@ -286,9 +284,7 @@ def _step(unit: Unit | None, verdict: str) -> Step:
     if unit.next_phase is None:
         ready = "READY_FOR_REVIEW" if verdict == CLEAN else state
         return Step(ready, f"/review-change {name}", f"Every phase of {name} is done.")
-    return Step(
-        state, f"/execute-phase {name} {unit.next_phase}", f"{name} continues with {unit.next_phase}."
-    )
+    return Step(state, f"/execute-phase {name} {unit.next_phase}", f"{name} continues with {unit.next_phase}.")
 
 
 def _tier(command: str) -> str:

@@ -42,9 +42,7 @@ class TurnJournal:
     turns.
     """
 
-    def __init__(
-        self, store: Store, root: str, *, run_id: str | None = None, action_id: str | None = None
-    ) -> None:
+    def __init__(self, store: Store, root: str, *, run_id: str | None = None, action_id: str | None = None) -> None:
         self._store = store
         self._stream = _text(f"worktree:{root}")
         self._links = {"run_id": run_id, "action_id": action_id}

@@ -243,9 +243,7 @@ class Object(Shape):
         for key, shape in self._fields:
             if key not in value:
                 if key in self.required and (strict or key not in self.lenient):
-                    found.append(
-                        Problem("missing_key", f".{key}", "This key is required; absent is not null.")
-                    )
+                    found.append(Problem("missing_key", f".{key}", "This key is required; absent is not null."))
                 continue
             known += 1
             child = value[key]

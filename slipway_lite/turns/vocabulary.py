@@ -1,15 +1,18 @@
 """The closed vocabularies of the turn contract, in the published order and spelling.
 
-Three documents share them: Envelope v2, SkillOutcome v1 and WorkflowSnapshot v1 (turn-contract §1, §2).
+Three documents share them: Envelope v2, SkillOutcome v1 and WorkflowSnapshot v1. Each vocabulary is written once, as
+a type, and its tuple of words is taken from it. (turn-contract §1, §2)
 """
 
 from __future__ import annotations
+
+from typing import Literal, get_args
 
 ENVELOPE_CONTRACT = "agentic-workflow/envelope@2"
 SKILL_OUTCOME_CONTRACT = "agentic-workflow/skill-outcome"
 WORKFLOW_SNAPSHOT_CONTRACT = "agentic-workflow/workflow-snapshot"
 
-INTENTS = (
+Intent = Literal[
     "init-workspace",
     "status",
     "discover-repository-state",
@@ -27,10 +30,11 @@ INTENTS = (
     "ask-human",
     "stop",
     "none",
-)
+]
+INTENTS: tuple[str, ...] = get_args(Intent)
 
 # Envelope v2 (§1.1)
-ENVELOPE_STATES = (
+EnvelopeState = Literal[
     "OK",
     "CONTINUE",
     "READY_FOR_REVIEW",
@@ -42,28 +46,43 @@ ENVELOPE_STATES = (
     "NEEDS_INPUT",
     "FAILED",
     "HALT",
-)
+]
+ENVELOPE_STATES: tuple[str, ...] = get_args(EnvelopeState)
 TERMINAL_STATES = ("NEEDS_INPUT", "FAILED", "HALT")
-UNIT_TYPES = ("feature", "fix", "docs", "none")
-PR_STATES = ("open", "merged", "none")
-CI_STATES = ("green", "red", "pending", "none")
-VERIFICATION_STATES = ("green", "red", "not-run")
-SEVERITIES = ("high", "med", "low")
-TIERS = ("strong", "cheap")
-BLOCKER_KINDS = ("dependency", "issue", "gate", "merge-conflict", "substrate", "input")
-BLOCKER_SCOPES = ("unit", "run")
+UnitType = Literal["feature", "fix", "docs", "none"]
+UNIT_TYPES: tuple[str, ...] = get_args(UnitType)
+PrState = Literal["open", "merged", "none"]
+PR_STATES: tuple[str, ...] = get_args(PrState)
+CiState = Literal["green", "red", "pending", "none"]
+CI_STATES: tuple[str, ...] = get_args(CiState)
+VerificationState = Literal["green", "red", "not-run"]
+VERIFICATION_STATES: tuple[str, ...] = get_args(VerificationState)
+Severity = Literal["high", "med", "low"]
+SEVERITIES: tuple[str, ...] = get_args(Severity)
+Tier = Literal["strong", "cheap"]
+TIERS: tuple[str, ...] = get_args(Tier)
+BlockerKind = Literal["dependency", "issue", "gate", "merge-conflict", "substrate", "input"]
+BLOCKER_KINDS: tuple[str, ...] = get_args(BlockerKind)
+BlockerScope = Literal["unit", "run"]
+BLOCKER_SCOPES: tuple[str, ...] = get_args(BlockerScope)
 
 # SkillOutcome v1 (§1.2)
-OUTCOME_STATUSES = ("completed", "continue", "blocked", "needs-input", "failed")
-DISCOVERY_KINDS = ("defect", "risk", "opportunity", "environment", "scope-gap", "unknown")
-DISCOVERY_SCOPES = ("current-unit", "outside-unit", "run")
+OutcomeStatus = Literal["completed", "continue", "blocked", "needs-input", "failed"]
+OUTCOME_STATUSES: tuple[str, ...] = get_args(OutcomeStatus)
+DiscoveryKind = Literal["defect", "risk", "opportunity", "environment", "scope-gap", "unknown"]
+DISCOVERY_KINDS: tuple[str, ...] = get_args(DiscoveryKind)
+DiscoveryScope = Literal["current-unit", "outside-unit", "run"]
+DISCOVERY_SCOPES: tuple[str, ...] = get_args(DiscoveryScope)
 
 # WorkflowSnapshot v1 (§1.3)
-REPOSITORY_STATES = ("missing", "draft", "frozen", "contradicted", "needs-input", "unknown")
-SNAPSHOT_UNIT_KINDS = ("feature", "fix")
+RepositoryStateWord = Literal["missing", "draft", "frozen", "contradicted", "needs-input", "unknown"]
+REPOSITORY_STATES: tuple[str, ...] = get_args(RepositoryStateWord)
+SnapshotUnitKind = Literal["feature", "fix"]
+SNAPSHOT_UNIT_KINDS: tuple[str, ...] = get_args(SnapshotUnitKind)
 
 # Parse results (§1.4)
-SOURCES = ("skill-outcome-v1", "envelope-v2-strict", "envelope-v2-compat", "native")
+Source = Literal["skill-outcome-v1", "envelope-v2-strict", "envelope-v2-compat", "native"]
+SOURCES: tuple[str, ...] = get_args(Source)
 
 # Profiles (§2)
 ROLES = ("sensor", "planner", "executor", "reviewer", "auditor", "publisher")

@@ -67,9 +67,7 @@ def observe_git(root: str, ignore: Iterable[str] = ()) -> GitFacts:
     toplevel, _, common = top.partition("\n")
     head = _git(toplevel, "rev-parse", "--verify", "--quiet", "HEAD")
     if not head:
-        raise SlipwayError(
-            "no_revision", "The repository has no commit yet, so there is no revision to cite."
-        )
+        raise SlipwayError("no_revision", "The repository has no commit yet, so there is no revision to cite.")
     kept = [f":(exclude,top){path}" for path in ignore]
     porcelain = _git(toplevel, "status", "--porcelain", "--", ".", *kept)
     if porcelain is None:
@@ -164,9 +162,7 @@ def write_document(root: str, path: str, content: str) -> None:
             file.write(content)
         os.replace(draft, place)
     except OSError as error:
-        raise SlipwayError(
-            "document_unwritable", f"The document cannot be written: {error.strerror}."
-        ) from error
+        raise SlipwayError("document_unwritable", f"The document cannot be written: {error.strerror}.") from error
 
 
 def append_line(root: str, path: str, line: str) -> bool:

@@ -25,9 +25,7 @@ from slipway_lite.turns.snapshot import validate_workflow_snapshot
 
 
 def _parse_turn(given: dict[str, Any]) -> Any:
-    parsed = parse.parse_turn(
-        skill=given["skill"], text=given["text"], context=given.get("context")
-    ).as_document()
+    parsed = parse.parse_turn(skill=given["skill"], text=given["text"], context=given.get("context")).as_document()
     kept = [item for item in parsed["diagnostics"] if item["code"] not in parse.TAIL_DIAGNOSTICS]
     return {**parsed, "diagnostics": kept}
 

@@ -24,7 +24,7 @@ from slipway_lite.turns.decide import WorkflowDecision, decide_workflow_action, 
 from slipway_lite.turns.driver import drive_turn
 from slipway_lite.turns.envelope import outcome_from_envelope
 from slipway_lite.turns.loop import Advance, AdvanceConfig, Dependencies, Sent, run_conductor_loop
-from slipway_lite.turns.observation import observe_worktree
+from slipway_lite.turns.observation import PinnedJournal, observe_worktree
 from slipway_lite.turns.profiles import PROFILES
 from slipway_lite.turns.service import snapshot_sha256
 from slipway_lite.turns.worktree import append_line, observe_git, park
@@ -129,11 +129,7 @@ class _World:
 
     def _before_planning(self, skill: str, targets: tuple[str, ...], reason: str) -> WorkflowDecision:
         last = self._setup.journal.last_outcome()
-        if (
-            last is not None
-            and last.outcome["skill"] == skill
-            and last.source_revision == self._observed.git.head
-        ):
+        if last is not None and last.outcome["skill"] == skill and last.source_revision == self._observed.git.head:
             halted = halted_by(last.outcome)
             if halted is not None:
                 return halted
@@ -147,9 +143,7 @@ class _World:
                 f"{skill} ran and left the repository state as it was.",
             )
         self._prepared.add((skill, targets))
-        return WorkflowDecision(
-            "invoke", skill, targets, reason, (), "The repository state comes before planning."
-        )
+        return WorkflowDecision("invoke", skill, targets, reason, (), "The repository state comes before planning.")
 
     # the loop's callables
 
@@ -175,9 +169,7 @@ class _World:
         compiled = self._observed.snapshot()
         if compiled.snapshot is None:
             raise SlipwayError("snapshot_failed", "The facts of this working tree do not make a snapshot.")
-        self._setup.journal.append_snapshot(
-            {"snapshot": compiled.snapshot, "readings": list(compiled.readings)}
-        )
+        self._setup.journal.append_snapshot({"snapshot": compiled.snapshot, "readings": list(compiled.readings)})
         self._snapshot_sha256 = snapshot_sha256(compiled.snapshot)
         outcome, revision = self._last_outcome(envelope)
         if outcome is not None:
@@ -218,8 +210,7 @@ class _World:
         if "verification" in needed:
             self._run_check()
         by_turn = (
-            evidence.prove_by_turn(word, self._newest(skills), git)
-            for word, skills in evidence.PROVEN_BY_TURN.items()
+            evidence.prove_by_turn(word, self._newest(skills), git) for word, skills in evidence.PROVEN_BY_TURN.items()
         )
         found = (
             evidence.prove_workflow_snapshot(git.head, str(self._snapshot_sha256)),
@@ -231,9 +222,7 @@ class _World:
 
     def _newest(self, skills: tuple[str, ...]) -> LastOutcome | None:
         turns = (self._setup.journal.last_outcome(skill) for skill in skills)
-        return next(
-            (turn for turn in turns if turn and turn.source_revision == self._observed.git.head), None
-        )
+        return next((turn for turn in turns if turn and turn.source_revision == self._observed.git.head), None)
 
     def _run_check(self) -> None:
         """Run the configured check once a head; a check that cannot be run proves nothing."""
@@ -256,17 +245,11 @@ class _World:
             return
         after = observe_git(git.root, self._ignore)
         if after.head == git.head and not after.dirty:
-            self._check_run = evidence.CheckRun(
-                command, git.head, done.returncode, clock.monotonic() - started
-            )
+            self._check_run = evidence.CheckRun(command, git.head, done.returncode, clock.monotonic() - started)
 
     def send(self, decision: WorkflowDecision, text: str) -> Sent:
-        pinned = self._observed.pinned_document() or {}
         facts = {
             "snapshot_sha256": self._snapshot_sha256,
-            "document_path": pinned.get("path"),
-            "document_revision": pinned.get("revision"),
-            "document_sha256": pinned.get("sha256"),
             "decision": decision.as_document(),
             "evidence": [proof.as_document() for proof in self._proofs],
         }
@@ -277,27 +260,10 @@ class _World:
                 decision.intent,
                 self._setup.new_agent(),
                 context={"unitId": target} if isinstance(target, str) else None,
-                journal=_Pinned(self._setup.journal, facts, self._observed.git.root),
+                journal=PinnedJournal(self._setup.journal, self._observed, facts),
                 prompt=text,
                 same_session=self._setup.same_session,
             )
         except SlipwayError as error:
             return Sent(ok=False, detail=error.message)
         return Sent(ok=turn.ok, detail="The turn gave no valid result, not even when asked again.")
-
-
-class _Pinned:
-    """The journal with the facts of one invocation: what was planned from, what was proved, where the
-    turn ended.
-    """
-
-    def __init__(self, journal: TurnJournal, facts: dict[str, Any], root: str) -> None:
-        self._journal = journal
-        self._facts = facts
-        self._root = root
-
-    def append_turn(self, record: dict[str, Any]) -> None:
-        self._journal.append_turn({**record, **self._facts, "source_revision": observe_git(self._root).head})
-
-    def append_snapshot(self, record: dict[str, Any]) -> None:
-        self._journal.append_snapshot(record)

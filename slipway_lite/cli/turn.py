@@ -1,0 +1,327 @@
+"""``slipway turn``: machine results of driven agent turns, from the instruction to the next step."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slipway_lite.cli import streams, turn_text
+from slipway_lite.cli.files import read_descriptor
+from slipway_lite.cli.output import emit, progress
+from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption, database
+from slipway_lite.errors import InvalidDocument, SlipwayError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slipway_lite.store.connection import Store
+    from slipway_lite.turns.service import TurnJournal
+
+app = typer.Typer(no_args_is_help=True, help="Machine results of driven agent turns, and what to do next.")
+
+FAILED = 3
+INPUT_LIMIT = 64 * 1024 * 1024
+"""Bytes of one file or stream that a command reads whole."""
+
+SkillOption = Annotated[str, typer.Option("--skill", help="The skill of the turn; `slipway turn profiles` lists them.")]
+UnitOption = Annotated[str, typer.Option("--context-unit", help="The unit id that the turn was called for.")]
+StrictTailOption = Annotated[
+    bool, typer.Option("--strict-tail", help="Refuse a result after which another fence was opened.")
+]
+FileArgument = Annotated[str, typer.Argument(metavar="[FILE]", help="A file, or - for standard input.")]
+CommandArgument = Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The agent: prompt in, reply out.")]
+ResumeOption = Annotated[
+    str, typer.Option("--resume-command", help="Command that continues the agent's session, for the one re-ask.")
+]
+
+
+@app.command()
+def profiles(json: JsonOption = False) -> None:
+    """List the thirteen output profiles.
+
+    Example: slipway turn profiles
+    """
+    from slipway_lite.turns.profiles import PROFILES
+
+    documents = [profile.as_document() for profile in PROFILES.values()]
+    emit({"profiles": documents}, json, turn_text.profiles(documents))
+
+
+@app.command()
+def instruction(
+    skill: Annotated[str, typer.Argument(help="A skill with a profile.")], json: JsonOption = False
+) -> None:
+    """Print the line that a driver appends to a driven turn.
+
+    Example: slipway turn instruction execute-phase
+    """
+    from slipway_lite.turns.profiles import render_output_instruction
+
+    text = render_output_instruction(skill)
+    emit({"skill": skill, "instruction": text}, json, [text])
+
+
+@app.command()
+def parse(
+    file: FileArgument = "-",
+    skill: SkillOption = "",
+    context_unit: UnitOption = "",
+    strict_tail: StrictTailOption = False,
+    jsonl: Annotated[
+        bool,
+        typer.Option("--jsonl", help='Many turns: {"skill", "text", "context"?} a line in, one result a line out.'),
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Read the machine result out of an agent's final reply; leaves with 3 when there is none.
+
+    Example: slipway turn parse --skill execute-phase --json reply.md
+    """
+    from slipway_lite.turns.parse import parse_turn
+
+    if jsonl:
+        _parse_lines(file, skill, strict_tail)
+        return
+    if not skill:
+        raise UsageError("missing_skill", "--skill says whose reply this is.")
+    text = _read(file).decode("utf-8", "replace")
+    context = {"unitId": context_unit} if context_unit else None
+    parsed = parse_turn(skill=skill, text=text, context=context, strict_tail=strict_tail)
+    emit(parsed.as_document(), json, turn_text.parsed(parsed))
+    if not parsed.ok:
+        raise typer.Exit(FAILED)
+
+
+def _parse_lines(file: str, skill: str, strict_tail: bool) -> None:
+    """Stream: every line in gives one line out, in order; a line that is no turn gives an error with its number."""
+    from slipway_lite.canon import encode
+    from slipway_lite.turns.parse import parse_line
+
+    show = progress("turns")
+    done = 0
+    for done, line in enumerate(_lines(file), 1):
+        document = parse_line(line, skill=skill or None, strict_tail=strict_tail)
+        try:
+            streams.write(1, encode({"line": done, **document}) + "\n")
+        except OSError as error:
+            raise SlipwayError("output_failed", "The answer could not be written to standard output.") from error
+        if show and done % 100 == 0:
+            show(done, 0)
+    if show and done:
+        show(done, done)
+
+
+@app.command()
+def snapshot(
+    root: RootOption = "",
+    published_status: Annotated[
+        bool,
+        typer.Option("--published-status", help="Read the status as the published compiler does: colon form only."),
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Compile the WorkflowSnapshot v1 of a working tree at its head revision.
+
+    Example: slipway turn snapshot --root . --json
+    """
+    from slipway_lite.turns.observation import observe_worktree
+    from slipway_lite.turns.status_forms import ALL_FORMS, PUBLISHED_FORMS
+
+    observed = observe_worktree(root or os.getcwd())
+    compiled = observed.snapshot(PUBLISHED_FORMS if published_status else ALL_FORMS)
+    document = {
+        **compiled.as_document(),
+        "readings": list(compiled.readings),
+        "degradations": observed.documents.degradations,
+    }
+    emit(document, json, turn_text.snapshot(document))
+
+
+@app.command()
+def sense(root: RootOption = "", json: JsonOption = False) -> None:
+    """Print what the built-in workflow-status sensor sees: one strict Envelope v2.
+
+    Example: slipway turn sense --root . --json
+    """
+    from slipway_lite.turns.observation import observe_worktree
+
+    envelope = observe_worktree(root or os.getcwd()).envelope()
+    emit(envelope, json, turn_text.envelope(envelope))
+
+
+@app.command()
+def state(
+    root: RootOption = "",
+    init: Annotated[bool, typer.Option("--init", help="Write a draft where there is no document yet.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show the repository-state document as it is read, or write a first draft of it.
+
+    Example: slipway turn state --init
+    """
+    from slipway_lite.turns.observation import draft_repository_state, observe_worktree
+
+    observed = observe_worktree(root or os.getcwd())
+    if init:
+        draft_repository_state(observed)
+        observed = observe_worktree(observed.git.root)
+    document = observed.repository_state_document()
+    emit(document, json, turn_text.repository_state(document))
+
+
+@app.command()
+def decide(file: FileArgument = "-", json: JsonOption = False) -> None:
+    """Decide the next step from a request {snapshot, lastOutcome, lastOutcomeSourceRevision, policy}.
+
+    Example: slipway turn decide --json request.json
+    """
+    from slipway_lite.turns.block import decode_block
+    from slipway_lite.turns.decide import decide_request
+
+    try:
+        request, problem = decode_block(_read(file).decode())
+    except UnicodeDecodeError:
+        raise InvalidDocument("The request is not valid UTF-8.") from None
+    if problem is not None:
+        raise InvalidDocument("The request is not one JSON document.")
+    decision = decide_request(request).as_document()
+    emit(decision, json, turn_text.decision(decision))
+
+
+@app.command()
+def drive(
+    command: CommandArgument,
+    skill: SkillOption,
+    resume_command: ResumeOption = "",
+    prompt: Annotated[str, typer.Option("--prompt", help="The prompt (default: standard input).")] = "",
+    context_unit: UnitOption = "",
+    strict_tail: StrictTailOption = False,
+    run: Annotated[str, typer.Option("--run", help="The Run that the turn belongs to.")] = "",
+    action: Annotated[str, typer.Option("--action", help="The Action that the turn belongs to.")] = "",
+    db: DatabaseOption = "",
+    root: RootOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Drive one turn of a real agent: instruct, parse, re-ask once, journal; leaves with 3 when it failed.
+
+    Example: slipway turn drive --skill plan-fix --prompt "Plan 134" -- my-agent --print
+    """
+    from slipway_lite.turns.agent import ProcessAgent
+    from slipway_lite.turns.driver import drive_turn
+    from slipway_lite.turns.observation import PinnedJournal, observe_worktree
+    from slipway_lite.turns.profiles import profile_of
+
+    profile_of(skill)
+    asked = prompt or ("" if sys.stdin.isatty() else _read("-").decode("utf-8", "replace"))
+    observed = observe_worktree(root or os.getcwd())
+    with _store(db, root) as store:
+        journal = _journal(store, observed.git.root, run, action)
+        turn = drive_turn(
+            skill,
+            ProcessAgent(command, shlex.split(resume_command) or None, root=observed.git.root),
+            context={"unitId": context_unit} if context_unit else None,
+            journal=PinnedJournal(journal, observed),
+            prompt=asked,
+            same_session=bool(resume_command),
+            strict_tail=strict_tail,
+        )
+    document = turn.as_document()
+    emit(document, json, turn_text.driven(document))
+    if not turn.ok:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def advance(
+    command: CommandArgument,
+    resume_command: ResumeOption = "",
+    sensor: Annotated[str, typer.Option("--sensor", help="Sensor command (default: `slipway turn sense`).")] = "",
+    check: Annotated[str, typer.Option("--check", help="Command whose exit status 0 proves `verification`.")] = "",
+    go_on: Annotated[bool, typer.Option("--continue", help="Go on past one stage.")] = False,
+    unattended: Annotated[bool, typer.Option("--unattended", "--fullauto", help="Nobody watches.")] = False,
+    iterations_cap: Annotated[int, typer.Option("--iterations-cap", min=1, help="Most iterations of one call.")] = 12,
+    sensitive_path: Annotated[list[str] | None, typer.Option(help="A path whose reviews are adversarial.")] = None,
+    security_path: Annotated[list[str] | None, typer.Option(help="A path that makes every step adversarial.")] = None,
+    run: Annotated[str, typer.Option("--run", help="The Run that the turns belong to.")] = "",
+    action: Annotated[str, typer.Option("--action", help="The Action that the turns belong to.")] = "",
+    db: DatabaseOption = "",
+    root: RootOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Advance the work by one stage: sense, decide, drive one turn of the agent. It never merges.
+
+    Example: slipway turn advance --check "make test" -- my-agent --print
+    """
+    from slipway_lite.turns.agent import ProcessAgent
+    from slipway_lite.turns.conduct import AdvanceSetup
+    from slipway_lite.turns.conduct import advance as conduct
+    from slipway_lite.turns.loop import AdvanceConfig
+    from slipway_lite.turns.worktree import observe_git
+
+    top = observe_git(root or os.getcwd()).root
+    resume = shlex.split(resume_command) or None
+    with _store(db, root) as store:
+        result = conduct(
+            AdvanceSetup(
+                root=top,
+                journal=_journal(store, top, run, action),
+                new_agent=lambda: ProcessAgent(command, resume, root=top),
+                same_session=resume is not None,
+                sensor=shlex.split(sensor) or None,
+                check=shlex.split(check) or None,
+                config=AdvanceConfig(
+                    iterations_cap=iterations_cap,
+                    sensitive_paths=tuple(sensitive_path or ()),
+                    security_paths=tuple(security_path or ()),
+                    sense_again_after_invoke=go_on,
+                ),
+                attended=not unattended,
+                go_on=go_on,
+            )
+        ).as_document()
+    emit(result, json, turn_text.advanced(result))
+    if result["stopCode"] not in (None, "stop-nothing-startable"):
+        raise typer.Exit(FAILED)
+
+
+def _store(db: str, root: str) -> Store:
+    from slipway_lite.store.connection import open_store
+
+    return open_store(database(db, root)[0])
+
+
+def _journal(store: Store, root: str, run: str, action: str) -> TurnJournal:
+    from slipway_lite.turns.service import TurnJournal
+
+    if action and not run:
+        raise UsageError("action_without_run", "--action names an Action of a Run; give --run too.")
+    return TurnJournal(store, root, run_id=run or None, action_id=action or None)
+
+
+def _read(file: str) -> bytes:
+    if file == "-":
+        raw = read_descriptor(0, INPUT_LIMIT)
+    else:
+        try:
+            descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                raw = read_descriptor(descriptor, INPUT_LIMIT)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise UsageError("input_unreadable", f"The input cannot be read: {error.strerror}.") from error
+    if len(raw) > INPUT_LIMIT:
+        raise UsageError("input_too_large", f"The input is larger than {INPUT_LIMIT} bytes.")
+    return raw
+
+
+def _lines(file: str) -> Iterator[bytes]:
+    try:
+        with open(0 if file == "-" else file, "rb", closefd=file != "-") as source:
+            yield from source
+    except OSError as error:
+        raise UsageError("input_unreadable", f"The input cannot be read: {error.strerror}.") from error
