@@ -238,7 +238,8 @@ def _lacks_capability(proposal: str, outcome: dict[str, Any]) -> WorkflowDecisio
 
 
 def _denied(proposal: str, policy: dict[str, Any]) -> WorkflowDecision | None:
-    if proposal not in policy["allowedIntents"]:
+    allowed = policy["allowedIntents"]
+    if type(allowed) is not list or proposal not in allowed:
         return _stop("stop-policy-denied", "The policy does not allow the proposed step.")
     if proposal == "merge" and policy["forgeWriteAuthorized"] is False:
         return _stop("stop-policy-denied", "Merging needs forge writes, which the policy does not authorise.")

@@ -15,7 +15,8 @@ from slipway_lite.turns.shapes import Problem
 from slipway_lite.turns.vocabulary import BLOCKER_KINDS
 
 _LONGEST_LINE = 4000
-"""Characters of one line that are looked at: no verdict line needs more, and no line may cost more."""
+"""Characters of a line that can mean something. A longer one keeps its place and its first character only, so that a
+hostile line costs nothing and a row that would have to be cut is never half read."""
 
 _NEXT = "→ next:"
 _BULLET = "·"
@@ -50,7 +51,7 @@ def parse_native_verdict(text: str) -> NativeVerdict:
     """The outcome of a complete native audit-pr report; its targets are always empty."""
     if "→" not in text:
         return _NOT_NATIVE
-    lines = [line for line in (trim(raw)[:_LONGEST_LINE] for raw in text.split("\n")) if line]
+    lines = [line if len(line) <= _LONGEST_LINE else line[0] for line in map(trim, text.split("\n")) if line]
     lowered = [line.lower() for line in lines]
     at = next((index for index, line in enumerate(lowered) if line.startswith(_NEXT)), None)
     if at is None:
