@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from slipway_lite import clock, ids
 from slipway_lite.canon import encode, encode_canonical, sha256
+from slipway_lite.errors import SlipwayError
 from slipway_lite.store.tables import APPEND_ONLY
 
 TYPE_CHECKING = False
@@ -46,6 +47,12 @@ class TurnJournal:
         self._store = store
         self._stream = _text(f"worktree:{root}")
         self._links = {"run_id": run_id, "action_id": action_id}
+        if run_id is not None and not store.rows("select 1 from runs where run_id = ?", (run_id,)):
+            raise SlipwayError("run_not_found", "The database has no such Run.")
+        if action_id is not None and not store.rows(
+            "select 1 from run_actions where run_id = ? and action_id = ?", (run_id, action_id)
+        ):
+            raise SlipwayError("action_not_found", "The Run has no such Action.")
 
     def append_turn(self, record: dict[str, Any]) -> None:
         """Append one turn: a record of :meth:`DrivenTurn.as_document` with any of the other columns of

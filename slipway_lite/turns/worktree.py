@@ -65,30 +65,32 @@ def observe_git(root: str, ignore: Iterable[str] = ()) -> GitFacts:
     if top is None:
         raise SlipwayError("not_a_repository", "This directory is not inside a git working tree.")
     toplevel, _, common = top.partition("\n")
-    head = _git(toplevel, "rev-parse", "--verify", "--quiet", "HEAD")
-    if not head:
-        raise SlipwayError("no_revision", "The repository has no commit yet, so there is no revision to cite.")
-    kept = [f":(exclude,top){path}" for path in ignore]
-    porcelain = _git(toplevel, "status", "--porcelain", "--", ".", *kept)
-    if porcelain is None:
+    status = _git(toplevel, "status", "--porcelain=v2", "--branch", "--", ".", *_excluding(ignore))
+    if status is None:
         raise SlipwayError("git_failed", "git status failed in this working tree.")
-    ahead = _git(toplevel, "rev-list", "--count", "@{upstream}..HEAD")
+    lines = status.split("\n")
+    about = dict(line.removeprefix("# branch.").split(" ", 1) for line in lines if line.startswith("# branch."))
+    if about["oid"] == "(initial)":
+        raise SlipwayError("no_revision", "The repository has no commit yet, so there is no revision to cite.")
     return GitFacts(
         root=toplevel,
         common_dir=common,
-        branch=_git(toplevel, "symbolic-ref", "--quiet", "--short", "HEAD") or "",
-        head=head,
-        porcelain=porcelain,
-        ahead=1 if ahead is None else int(ahead),
+        branch="" if about["head"] == "(detached)" else about["head"],
+        head=about["oid"],
+        porcelain="\n".join(line for line in lines if not line.startswith("#")),
+        ahead=int(about["ab"].split(" ")[0]) if "ab" in about else 1,
     )
+
+
+def _excluding(paths: Iterable[str]) -> list[str]:
+    return [f":(exclude,top,literal){path}" for path in paths]
 
 
 def park(facts: GitFacts, message: str, ignore: Iterable[str] = ()) -> None:
     """Put everything that lies uncommitted into one WIP commit; nothing when the tree is clean."""
     if not facts.dirty:
         return
-    kept = [f":(exclude,top){path}" for path in ignore]
-    staged = _git(facts.root, "add", "--all", "--", ".", *kept)
+    staged = _git(facts.root, "add", "--all", "--", ".", *_excluding(ignore))
     if staged is None or _git(facts.root, "commit", "--quiet", "--no-verify", "-m", message) is None:
         raise SlipwayError("git_failed", "The uncommitted work could not be parked in a WIP commit.")
 

@@ -9,7 +9,20 @@ from slipway_lite.turns.block import decode_block
 
 @pytest.mark.parametrize(
     "body",
-    ["", "{", '{"a":NaN}', '{"a":-Infinity}', '{"a":01}', "{'a':1}", '{"a":1,}', "// x\n1", "\ufeff{}", "\xa0{}", '"\t"', "1 2"],
+    [
+        "",
+        "{",
+        '{"a":NaN}',
+        '{"a":-Infinity}',
+        '{"a":01}',
+        "{'a':1}",
+        '{"a":1,}',
+        "// x\n1",
+        "\ufeff{}",
+        "\xa0{}",
+        '"\t"',
+        "1 2",
+    ],
 )
 def test_what_is_not_json_is_a_problem_with_a_code(body: str) -> None:
     value, problem = decode_block(body)
@@ -35,7 +48,7 @@ def test_what_is_json(body: str, value: object) -> None:
 
 def test_a_number_longer_than_python_converts_is_out_of_range_and_no_crash() -> None:
     assert decode_block('{"a":' + "9" * 5000 + "}") == ({"a": float("inf")}, None)
-    assert decode_block('[NaN, ' + "9" * 5000 + "]")[1] is not None
+    assert decode_block("[NaN, " + "9" * 5000 + "]")[1] is not None
 
 
 def test_nesting_past_the_recursion_limit_is_a_problem_with_a_code() -> None:

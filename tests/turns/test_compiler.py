@@ -115,7 +115,8 @@ def test_the_fix_index_counts_only_without_an_open_feature() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "reason"), [(None, compiler.SPEC_ABSENT), ("# none", compiler.SPEC_WITHOUT_PHASES), ("", compiler.SPEC_WITHOUT_PHASES)]
+    ("spec", "reason"),
+    [(None, compiler.SPEC_ABSENT), ("# none", compiler.SPEC_WITHOUT_PHASES), ("", compiler.SPEC_WITHOUT_PHASES)],
 )
 def test_without_phases_the_same_reason_stands_for_all_four_phase_fields(spec: str | None, reason: str) -> None:
     documents = {**FULL, SPEC: spec} if spec is not None else {k: v for k, v in FULL.items() if k != SPEC}
@@ -180,7 +181,22 @@ def test_only_the_callers_facts_can_be_wrong(change: dict[str, Any], path: str) 
 
 texts = st.lists(
     st.sampled_from(
-        ["Status:", " ", "frozen", "contradicted", "\n", "\r\n", "|", "12", "csv", "done", "in-progress", "##", "P1", "P2"]
+        [
+            "Status:",
+            " ",
+            "frozen",
+            "contradicted",
+            "\n",
+            "\r\n",
+            "|",
+            "12",
+            "csv",
+            "done",
+            "in-progress",
+            "##",
+            "P1",
+            "P2",
+        ]
         + ["—", "-", "Done:", "Remains:", "`", "·", "\u2028", "\xa0", "134-x", "あ"]
     ),
     max_size=25,

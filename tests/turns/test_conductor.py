@@ -128,7 +128,10 @@ def test_the_decision_maps_the_sensors_name_and_adds_the_word_envelope() -> None
 
 
 def test_a_policy_of_null_allows_everything_and_another_one_counts() -> None:
-    audited = {**outcome("audit-pr", "merge", evidence_refs=list(EVIDENCE)), "next": {"intent": "merge", "targets": ["1"]}}
+    audited = {
+        **outcome("audit-pr", "merge", evidence_refs=list(EVIDENCE)),
+        "next": {"intent": "merge", "targets": ["1"]},
+    }
     assert decide(sensed(), audited).intent == "merge"
     denied = decide(sensed(), LAST, policy={"allowedIntents": [], "forgeWriteAuthorized": False})
     assert denied.reason_code == "stop-policy-denied"
@@ -154,7 +157,9 @@ def test_what_is_missing_or_stale_senses(seen: Any, last: Any, reason: str) -> N
     assert decide(seen, last).reason_code == reason
 
 
-@pytest.mark.parametrize("last", ["x", {"skill": "workflow-status"}, {**LAST, "evidence_refs": None}, {**LAST, "next": 1}])
+@pytest.mark.parametrize(
+    "last", ["x", {"skill": "workflow-status"}, {**LAST, "evidence_refs": None}, {**LAST, "next": 1}]
+)
 def test_a_malformed_part_asks_a_human(last: Any) -> None:
     decision = decide(sensed(), last)
     assert (decision.kind, decision.intent, decision.reason_code) == ("stop", "ask-human", "stop-failed")

@@ -21,7 +21,7 @@ from tests.turns.documents import envelope
         ("  a\t b\xa0c\n", ["a", "b", "c"]),
         ("'a b' \"c d\"", ["a b", "c d"]),
         ("a'b c'd", ["ab cd"]),
-        ("\"it's\"", ["it's"]),
+        ('"it\'s"', ["it's"]),
         ("a\\ b", ["a\\", "b"]),
     ],
 )

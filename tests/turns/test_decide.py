@@ -48,7 +48,9 @@ def code(last: Any, **changes: Any) -> str:
     return decide(last, **changes).reason_code
 
 
-@pytest.mark.parametrize("request_", [None, "x", [], {}, {"snapshot": {}, "policy": {}}, {"lastOutcome": {}, "policy": {}}])
+@pytest.mark.parametrize(
+    "request_", [None, "x", [], {}, {"snapshot": {}, "policy": {}}, {"lastOutcome": {}, "policy": {}}]
+)
 def test_row_1_a_request_that_lacks_its_parts_senses(request_: Any) -> None:
     decision = decide_request(request_)
     assert (decision.kind, decision.reason_code) == ("sense", "sense-missing-evidence")
@@ -85,7 +87,9 @@ def test_row_5_another_or_an_absent_revision_is_stale_and_null_skips_the_test() 
         ("failed", "stop-failed", ("The importer has no test.",)),
     ],
 )
-def test_row_6_a_halted_outcome_stops_and_names_what_halts_it(status: str, reason: str, targets: tuple[str, ...]) -> None:
+def test_row_6_a_halted_outcome_stops_and_names_what_halts_it(
+    status: str, reason: str, targets: tuple[str, ...]
+) -> None:
     decision = decide(outcome(status=status), snapshot=CONTRADICTED)
     assert (decision.kind, decision.intent, decision.reason_code, decision.targets) == ("stop", "stop", reason, targets)
     assert halted_by(outcome(status=status)) == decision

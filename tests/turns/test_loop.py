@@ -103,7 +103,10 @@ def test_nothing_recommended_and_nothing_blocked_is_complete() -> None:
 
 
 def test_any_blocker_is_blocked_and_told() -> None:
-    rows = [{"kind": "gate", "id": "a", "scope": "unit", "detail": "red"}, {"kind": "input", "id": "b", "scope": "run", "detail": "?"}]
+    rows = [
+        {"kind": "gate", "id": "a", "scope": "unit", "detail": "red"},
+        {"kind": "input", "id": "b", "scope": "run", "detail": "?"},
+    ]
     quiet = {"recommended": "", "alternatives": [], "tier": "cheap"}
     for seen in (envelope(blockers=rows), envelope(blockers=rows, next=quiet)):
         result = World(sensor=[seen]).run()
@@ -129,7 +132,9 @@ def test_three_partial_probes_in_a_row_park_and_stop() -> None:
 
 
 def test_a_clean_probe_starts_the_count_again() -> None:
-    world = World(decide=[invoke(), invoke(), invoke(), invoke(), STOP], git=[("M a", 0), ("M a", 0), ("", 0), ("M a", 0)])
+    world = World(
+        decide=[invoke(), invoke(), invoke(), invoke(), STOP], git=[("M a", 0), ("M a", 0), ("", 0), ("M a", 0)]
+    )
     assert ended(world.run()) == ("ADVANCE: STOPPED", "stop-needs-input", 4) and world.parked == 0
 
 
@@ -188,7 +193,11 @@ def test_a_send_that_failed_stops_with_its_code() -> None:
 def test_the_cap_of_iterations_stops() -> None:
     world = World(decide=[invoke()])
     assert ended(world.run()) == ("ADVANCE: STOPPED", "stop-failed", 12) and len(world.sent) == 12
-    assert ended(World(decide=[invoke()]).run(config=AdvanceConfig(iterations_cap=2))) == ("ADVANCE: STOPPED", "stop-failed", 2)
+    assert ended(World(decide=[invoke()]).run(config=AdvanceConfig(iterations_cap=2))) == (
+        "ADVANCE: STOPPED",
+        "stop-failed",
+        2,
+    )
 
 
 def test_a_prepared_decision_comes_before_the_sensor() -> None:

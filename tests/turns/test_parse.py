@@ -47,7 +47,9 @@ def test_the_sensor_does_not_answer_with_an_outcome_whatever_skill_it_names() ->
         assert codes(turn) == ["sensor_requires_envelope"]
 
 
-@pytest.mark.parametrize("document", [outcome("plan-fix"), envelope("plan-fix"), without(envelope("plan-fix"), "detail")])
+@pytest.mark.parametrize(
+    "document", [outcome("plan-fix"), envelope("plan-fix"), without(envelope("plan-fix"), "detail")]
+)
 def test_a_result_that_names_another_skill_is_refused(document: Any) -> None:
     assert codes(parse_turn(skill="execute-phase", text=fenced(document))) == ["skill_mismatch"]
 
@@ -146,7 +148,14 @@ def test_a_text_past_the_cap_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize(
     "line",
-    [b"", b"{", b"[]", b'{"skill":"plan-fix"}', b'{"skill":1,"text":""}', b'{"skill":"plan-fix","text":"","context":1}'],
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"skill":"plan-fix"}',
+        b'{"skill":1,"text":""}',
+        b'{"skill":"plan-fix","text":"","context":1}',
+    ],
 )
 def test_a_line_that_is_no_turn_has_a_code(line: bytes) -> None:
     assert [error["code"] for error in parse_line(line)["errors"]] == ["invalid_line"]
@@ -161,7 +170,19 @@ def test_a_line_names_its_skill_or_takes_the_given_one_and_repeats_its_id() -> N
 
 
 fragments = st.sampled_from(
-    ["```json\n", "\n```", "{", "}", '"contract":"agentic-workflow/skill-outcome"', ":", ",", "[", "]", "null", "\ud800"]
+    [
+        "```json\n",
+        "\n```",
+        "{",
+        "}",
+        '"contract":"agentic-workflow/skill-outcome"',
+        ":",
+        ",",
+        "[",
+        "]",
+        "null",
+        "\ud800",
+    ]
     + ["→ Next: /merge — x\n", "· y\n", "VERDICT: BLOCKED (1 blocker)\n", "1. [a] b — c\n", "PR #1 — x\n", "\x00", "９"]
     + [fenced(outcome("audit-pr")), fenced(envelope("audit-pr")), READY, REPORT]
 )

@@ -66,7 +66,18 @@ def test_profiles_cannot_be_changed() -> None:
 
 @pytest.mark.parametrize(
     "skill",
-    ["advance", "ship-roadmap", "unit-lane", "fold-findings", "merge", "status", "Audit-PR", "audit-pr ", "", "loop-review-fold"],
+    [
+        "advance",
+        "ship-roadmap",
+        "unit-lane",
+        "fold-findings",
+        "merge",
+        "status",
+        "Audit-PR",
+        "audit-pr ",
+        "",
+        "loop-review-fold",
+    ],
 )
 def test_other_names_are_unknown_and_have_no_instruction(skill: str) -> None:
     for ask in (profile_of, render_output_instruction):
@@ -93,7 +104,13 @@ def test_the_envelope_instruction_states_the_contract() -> None:
 @pytest.mark.parametrize("skill", [skill for skill in ORDER if skill != "workflow-status"])
 def test_the_outcome_instruction_states_the_contract_and_nothing_of_the_envelope(skill: str) -> None:
     text = render_output_instruction(skill)
-    for fact in ("agentic-workflow/skill-outcome", "version 1", "evidence_refs", "proposed_intent", "{intent, targets}"):
+    for fact in (
+        "agentic-workflow/skill-outcome",
+        "version 1",
+        "evidence_refs",
+        "proposed_intent",
+        "{intent, targets}",
+    ):
         assert fact in text
     assert all(word in text for word in (*INTENTS, *OUTCOME_STATUSES))
     assert '"phase"' not in text and "issues_filed" not in text

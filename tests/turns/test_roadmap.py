@@ -53,7 +53,9 @@ def test_a_fix_row(row: str, id: str, status: str) -> None:
     assert [(found.id, found.status) for found in fix_rows(row)] == [(id, status)]
 
 
-@pytest.mark.parametrize("row", ["| crash | x | planned |", "| 134- | x | planned |", "| 134-a b | x | y |", "| 134-a |", ""])
+@pytest.mark.parametrize(
+    "row", ["| crash | x | planned |", "| 134- | x | planned |", "| 134-a b | x | y |", "| 134-a |", ""]
+)
 def test_no_fix_row(row: str) -> None:
     assert fix_rows(row) == []
 
@@ -67,7 +69,9 @@ def test_the_first_unit_in_progress_is_chosen_else_the_first_that_is_not_done() 
 
 
 def test_dependencies_come_from_the_column_with_that_heading() -> None:
-    content = HEAD + "| 10 | a | done | — | A |\n| 11 | b | planned | 10, 77 | B 12 |\n| 12 | c | planned | 11-b | C |\n"
+    content = (
+        HEAD + "| 10 | a | done | — | A |\n| 11 | b | planned | 10, 77 | B 12 |\n| 12 | c | planned | 11-b | C |\n"
+    )
     assert dependencies(content) == {"10-a": (), "11-b": ("10-a", "77"), "12-c": ("11-b",)}
 
 
