@@ -67,7 +67,7 @@ def test_a_full_document_is_valid_and_comes_back_from_its_model(name: str) -> No
 def test_every_key_is_required_unless_it_is_optional(name: str) -> None:
     document = CONTRACTS[name][0]
     for path in paths(document):
-        if not isinstance(path[-1], str) or path[0] == "detail" and len(path) > 1:
+        if not isinstance(path[-1], str) or (path[0] == "detail" and len(path) > 1):
             continue
         assert verdict(name, without(document, *path)) is (path in OPTIONAL), path
 

@@ -170,9 +170,10 @@ PUBLISHED_ROWS = {
     "none": "",
     "merge": "",
     "init-workspace": "discover",
-    "status": "init discover resolve design review-spec plan-feature review-plan plan-fix triage execute review-change audit "
+    "status": "init discover resolve design review-spec plan-feature review-plan plan-fix triage execute review-change "
+    "audit ask-human stop",
+    "discover": "resolve design review-spec plan-feature review-plan plan-fix triage execute review-change audit "
     "ask-human stop",
-    "discover": "resolve design review-spec plan-feature review-plan plan-fix triage execute review-change audit ask-human stop",
     "resolve": "resolve",
     "design": "review-spec plan-feature plan-fix triage execute review-change audit ask-human stop",
     "review-spec": "plan-feature plan-fix design triage ask-human stop",

@@ -169,8 +169,8 @@ def test_a_line_names_its_skill_or_takes_the_given_one_and_repeats_its_id() -> N
     assert parse_line(json.dumps(line).encode())["errors"][0]["code"] == "invalid_line"
 
 
-fragments = st.sampled_from(
-    [
+FRAGMENTS = [
+    *(
         "```json\n",
         "\n```",
         "{",
@@ -182,14 +182,14 @@ fragments = st.sampled_from(
         "]",
         "null",
         "\ud800",
-    ]
-    + ["→ Next: /merge — x\n", "· y\n", "VERDICT: BLOCKED (1 blocker)\n", "1. [a] b — c\n", "PR #1 — x\n", "\x00", "９"]
-    + [fenced(outcome("audit-pr")), fenced(envelope("audit-pr")), READY, REPORT]
-)
+    ),
+    *("→ Next: /merge — x\n", "· y\n", "VERDICT: BLOCKED (1 blocker)\n", "1. [a] b — c\n", "PR #1 — x\n", "\x00", "９"),
+    *(fenced(outcome("audit-pr")), fenced(envelope("audit-pr")), READY, REPORT),
+]
 
 
 @given(
-    text=st.text(max_size=80) | st.lists(fragments, max_size=12).map("".join),
+    text=st.text(max_size=80) | st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join),
     skill=st.sampled_from([*PROFILES, "unknown"]),
     context=st.none() | st.dictionaries(st.just("unitId"), st.none() | st.integers() | st.text(max_size=5)),
     strict_tail=st.booleans(),

@@ -55,7 +55,8 @@ def test_both_notations_carry_the_status(status: str) -> None:
 
 def test_a_document_in_table_form_only_is_read() -> None:
     text = (
-        "## Snapshot\n| Field | Value |\n|---|---|\n| Snapshot id | `S2` |\n| Source | `abc` (main) |\n| Status | **Frozen** |\n"
+        "## Snapshot\n| Field | Value |\n|---|---|\n| Snapshot id | `S2` |\n| Source | `abc` (main) |\n"
+        "| Status | **Frozen** |\n"
         "\n## Repository facts\n| ID | Statement | Evidence | Observed at | Status |\n|---|---|---|---|---|\n"
         "| RF1 | s | e | now | ok |\n\n## Contradictions / superseded-state resolutions\n"
         "| ID | Prior statement | New evidence | Resolution |\n|---|---|---|---|\n| C1 | p | n | needs-input: who? |\n"
