@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from slipway_lite.cli import streams, turn_text
 from slipway_lite.cli.files import read_descriptor
-from slipway_lite.cli.output import emit, progress
+from slipway_lite.cli.output import emit
 from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption, database
 from slipway_lite.errors import InvalidDocument, SlipwayError, UsageError
 
@@ -97,22 +96,22 @@ def parse(
 
 
 def _parse_lines(file: str, skill: str, strict_tail: bool) -> None:
-    """Stream: every line in gives one line out, in order; a line that is no turn gives an error with its number."""
+    """Stream: every line in gives one line out, in order; a line that is no turn gives an error in its place."""
     from slipway_lite.canon import encode
     from slipway_lite.turns.parse import parse_line
 
-    show = progress("turns")
-    done = 0
-    for done, line in enumerate(_lines(file), 1):
-        document = parse_line(line, skill=skill or None, strict_tail=strict_tail)
+    watched = os.isatty(2)
+    number = 0
+    for number, line in enumerate(_lines(file), 1):
+        document = {"line": number, **parse_line(line, skill=skill or None, strict_tail=strict_tail)}
         try:
-            streams.write(1, encode({"line": done, **document}) + "\n")
+            streams.write(1, encode(document) + "\n")
         except OSError as error:
             raise SlipwayError("output_failed", "The answer could not be written to standard output.") from error
-        if show and done % 100 == 0:
-            show(done, 0)
-    if show and done:
-        show(done, done)
+        if watched and number % 100 == 0:
+            streams.write(2, f"\rread {number} turns")
+    if watched:
+        streams.write(2, f"\rread {number} turns\n")
 
 
 @app.command()
@@ -216,7 +215,7 @@ def drive(
     from slipway_lite.turns.profiles import profile_of
 
     profile_of(skill)
-    asked = prompt or ("" if sys.stdin.isatty() else _read("-").decode("utf-8", "replace"))
+    asked = prompt or ("" if os.isatty(0) else _read("-").decode("utf-8", "replace"))
     observed = observe_worktree(root or os.getcwd())
     with _store(db, root) as store:
         journal = _journal(store, observed.git.root, run, action)
