@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 
 from slipway_lite.cli import grammar
 from slipway_lite.cli.call import report
+from slipway_lite.cli.noun import noun
 from slipway_lite.errors import SlipwayError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ PROGRAM = "slipway"
 NOUNS = {
     "db": "The database file: where it is, what it holds, whether it is sound.",
     "demo": "Drive Runs in a throw-away repository and show what happened.",
+    "turn": "The turn contract: instruct, parse, snapshot, decide, drive and advance agent turns.",
     "schema": "The JSON Schemas of every wire document.",
 }
 """Our own commands, each a module of this package with ``app``."""
@@ -57,7 +59,7 @@ def _show_version(wanted: bool) -> None:
 
 def build() -> typer.Typer:
     """The whole program."""
-    app = _typer(cls=Nouns, help="One SQLite file that remembers what coding agents did.")
+    app = noun("One SQLite file that remembers what coding agents did.", cls=Nouns)
 
     @app.callback(invoke_without_command=True)
     def top(
@@ -69,22 +71,12 @@ def build() -> typer.Typer:
         if ctx.invoked_subcommand is None:
             typer.echo(ctx.get_help())
 
-    protocol = _typer(help="The machine protocol, for hosts.")
+    protocol = noun("The machine protocol, for hosts.")
     for words, command in grammar.COMMANDS.items():
         *group, name = words.split()
         (protocol if group else app).command(name, help=command.help)(_documented(command))
     app.add_typer(protocol, name="protocol")
     return app
-
-
-def _typer(**settings: Any) -> typer.Typer:
-    return typer.Typer(
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
-        **settings,
-    )
 
 
 def _documented(command: grammar.Command) -> Callable[..., None]:

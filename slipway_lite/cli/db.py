@@ -7,13 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from slipway_lite.canon import is_digest
+from slipway_lite.cli.noun import noun
 from slipway_lite.cli.output import emit, progress
 from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption, database, existing
 from slipway_lite.errors import SlipwayError, UsageError
 from slipway_lite.store.connection import Store, open_store
 from slipway_lite.store.reading import read_store
 
-app = typer.Typer(no_args_is_help=True, help="The database file: where it is, what it holds, whether it is sound.")
+app = noun("The database file: where it is, what it holds, whether it is sound.")
 
 WHY = {
     "option": "given with --db",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slipway_lite.cli.human import visible
+from slipway_lite.cli.noun import noun
 from slipway_lite.errors import SlipwayError
 from slipway_lite.protocol.rules import scope_sha256
 from slipway_lite.protocol.shells import posix
@@ -25,7 +26,7 @@ from slipway_lite.protocol.shells import posix
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-app = typer.Typer(help="Drive Runs in a throw-away repository and show what happened.")
+app = noun("Drive Runs in a throw-away repository and show what happened.")
 
 _ID = re.compile(r"sha256:[0-9a-f]{64}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _GIT = ("-c", "user.name=Demo", "-c", "user.email=demo@example.invalid", "-c", "commit.gpgsign=false")

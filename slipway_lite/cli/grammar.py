@@ -1,6 +1,6 @@
 """The published grammar of the machine commands (machine-protocol §1.1): one table, and its exact parser.
 
-The Typer commands that give help and completion are made from the same table (``typer_commands``), so there are no
+The Typer commands that give help and completion are made from the same table, so there are no
 two truths.
 """
 

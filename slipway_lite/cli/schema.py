@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
+from slipway_lite.cli.noun import noun
 from slipway_lite.cli.output import emit
 from slipway_lite.cli.place import JsonOption
 from slipway_lite.errors import UsageError
 from slipway_lite.resources import schema_names, schema_text
 
-app = typer.Typer(no_args_is_help=True, help="The JSON Schemas of every wire document.")
+app = noun("The JSON Schemas of every wire document.")
 
 
 @app.command("list")

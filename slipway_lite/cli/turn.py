@@ -10,6 +10,7 @@ import typer
 
 from slipway_lite.cli import streams, turn_text
 from slipway_lite.cli.files import read_descriptor
+from slipway_lite.cli.noun import noun
 from slipway_lite.cli.output import emit
 from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption, database
 from slipway_lite.errors import InvalidDocument, SlipwayError, UsageError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from slipway_lite.store.connection import Store
     from slipway_lite.turns.service import TurnJournal
 
-app = typer.Typer(no_args_is_help=True, help="Machine results of driven agent turns, and what to do next.")
+app = noun("Machine results of driven agent turns, and what to do next.")
 
 FAILED = 3
 INPUT_LIMIT = 64 * 1024 * 1024

@@ -12,8 +12,8 @@ from slipway_lite import clock
 from slipway_lite.errors import SlipwayError
 from slipway_lite.store import migrations
 from slipway_lite.store.connection import open_store
-from slipway_lite.store.reading import read_store
 from slipway_lite.store.migrations import APPLICATION_ID, HEAD, STEPS, statements, version
+from slipway_lite.store.reading import read_store
 from tests.scripted_host import environment
 from tests.store.files import directory_state, filled, plain
 
@@ -156,9 +156,7 @@ def test_a_newer_file_is_refused_untouched(path: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", [0, len(STEPS) - 1])
-def test_a_step_that_fails_leaves_nothing_of_any_step(
-    path: Path, monkeypatch: pytest.MonkeyPatch, broken: int
-) -> None:
+def test_a_step_that_fails_leaves_nothing_of_any_step(path: Path, monkeypatch: pytest.MonkeyPatch, broken: int) -> None:
     def failing(step: str) -> list[str]:
         script = statements(step)
         return [*script, "insert into no_table values (1)"] if step == STEPS[broken] else script

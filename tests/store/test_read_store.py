@@ -10,8 +10,8 @@ import pytest
 from slipway_lite.errors import SlipwayError
 from slipway_lite.store import connection, sqlite
 from slipway_lite.store.connection import Store, open_store
-from slipway_lite.store.reading import read_store
 from slipway_lite.store.journal import head
+from slipway_lite.store.reading import read_store
 from tests.store.files import directory_state, event, filled
 
 
