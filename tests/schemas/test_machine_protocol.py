@@ -1,4 +1,4 @@
-"""``schemas/machine-protocol.schema.json`` judges recorded answers, whole or spoiled, as the published one does.
+"""Our machine-protocol schema judges recorded answers, whole or spoiled, as the published one does.
 
 Differences that are meant: none. Where the program is stricter than both (byte limits, timestamps, ids that
 agree inside a document), the schemas say so in words only.
@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from slipway_lite.protocol.source.codes import FAILURE_CODES
+from slipway_lite.protocol.source.manifest import ROLES
 from tests.protocol.source.change import Change
 from tests.published import published
 from tests.schemas.corpus import mutation, recorded_answers
@@ -40,9 +42,7 @@ class Judges:
     """Both schemas, asked about the same document."""
 
     def __init__(self) -> None:
-        self.published = json.loads(
-            published("oracles", "slipway", "machine-protocol.schema.json").read_text()
-        )
+        self.published = json.loads(published("oracles", "slipway", "machine-protocol.schema.json").read_text())
         self.pairs: dict[str, tuple[Draft202012Validator, Draft202012Validator]] = {}
 
     def ask(self, name: str, document: Any) -> tuple[bool, bool]:
@@ -86,6 +86,12 @@ def test_every_definition_is_used_and_every_reference_leads_somewhere() -> None:
         assert f'"#/$defs/{name}"' in text, name
     used = {part.split('"')[0] for part in text.split('"#/$defs/')[1:]}
     assert used <= OURS["$defs"].keys()
+
+
+def test_closed_sets_are_those_of_the_program() -> None:
+    definitions = OURS["$defs"]
+    assert definitions["classificationFailure"]["enum"] == list(FAILURE_CODES)
+    assert definitions["sectionRole"]["enum"] == list(ROLES)
 
 
 def test_every_recorded_answer_is_accepted_by_both(judges: Judges, answers: Any) -> None:
@@ -172,10 +178,8 @@ def test_every_combination_of_kind_status_and_branches_is_judged_alike(judges: J
         suggestions,
     ):
         branches = [(pause, None, None) for pause in pauses]
-        branches += [
-            (None, implementation, review) for implementation in implementations for review in reviews
-        ]
-        branches += [(pauses[1], implementation, None) for implementation in implementations]
+        branches += [(None, *both) for both in itertools.product(implementations, reviews)][1:]
+        branches += [(pauses[1], implementation, None) for implementation in implementations[1:]]
         for pause, implementation, review in branches:
             outcome = {
                 "contract_version": 2,
@@ -193,7 +197,7 @@ def test_every_combination_of_kind_status_and_branches_is_judged_alike(judges: J
             ours, theirs = judges.ask("outcome", outcome)
             assert ours == theirs, outcome
             accepted += ours
-    assert accepted == 29
+    assert accepted == 9 + 7 + 8 + 6 + 2  # orient, clarify, implement, review, summarize (§3.4, §3.5)
 
 
 PARENT = {"repository_id": "R_2", "issue_id": "I_2", "canonical_url": "https://github.com/o/r/issues/1"}
@@ -201,9 +205,7 @@ PARENT = {"repository_id": "R_2", "issue_id": "I_2", "canonical_url": "https://g
 
 @pytest.mark.parametrize("body", [None, ""])
 @pytest.mark.parametrize("parent", [None, PARENT])
-def test_our_candidates_and_snapshots_are_accepted_by_both(
-    judges: Judges, body: str | None, parent: Any
-) -> None:
+def test_our_candidates_and_snapshots_are_accepted_by_both(judges: Judges, body: str | None, parent: Any) -> None:
     change = Change()
     change.body = body
     change.parent_revision = "sha256:" + "0" * 64

@@ -121,7 +121,10 @@ def _sections(manifest: dict[str, Any], comments: list[dict[str, Any]]) -> tuple
 
 
 def _payload(entry: dict[str, Any], comment: dict[str, Any], number: int) -> str:
-    """All lines after the marker line of a comment that is exactly what its manifest entry promises."""
+    """All lines after the marker line of a comment that is exactly what its manifest entry promises.
+
+    Its characters need no check here: an envelope with another body than ``md`` is refused as a whole.
+    """
     if comment["database_id"] != entry["comment_database_id"]:
         raise InvalidChange("source_section_invalid", f"The comment of section {number} has another database id.")
     if comment["is_minimized"]:
