@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -18,3 +21,13 @@ def published(*parts: str) -> Path:
     if not path.exists():
         pytest.skip(f"published material is absent: {'/'.join(parts)}")
     return path
+
+
+def driver() -> ModuleType:
+    """The published driver of the machine protocol, which holds the sources of the recorded scenarios."""
+    spec = importlib.util.spec_from_file_location("drive", published("conformance", "machine", "drive.py"))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["drive"] = module  # its dataclasses look themselves up
+    spec.loader.exec_module(module)
+    return module

@@ -100,8 +100,8 @@ def _sections(manifest: dict[str, Any], comments: list[dict[str, Any]]) -> tuple
         comment = by_node.pop(entry["comment_node_id"], None)
         if comment is None:
             raise InvalidChange("source_section_missing", f"The comment of section {number} is not in the envelope.")
-        payload = _payload(entry, comment, number)
-        size = len(payload.encode())
+        payload, raw = _payload(entry, comment, number)
+        size = len(raw)
         if size > SECTION_LIMIT:
             raise InvalidChange(
                 "source_section_too_large", f"The payload of section {number} is above {SECTION_LIMIT} bytes."
@@ -112,7 +112,7 @@ def _sections(manifest: dict[str, Any], comments: list[dict[str, Any]]) -> tuple
                 "source_bundle_too_large",
                 f"The payloads up to section {number} are above {BUNDLE_LIMIT} bytes.",
             )
-        section = _section(entry, comment, payload, size)
+        section = _section(entry, comment, raw)
         sections.append(section)
         materials[section["material_sha256"]] = payload
     if by_node:
@@ -120,14 +120,18 @@ def _sections(manifest: dict[str, Any], comments: list[dict[str, Any]]) -> tuple
     return sections, materials
 
 
-def _payload(entry: dict[str, Any], comment: dict[str, Any], number: int) -> str:
-    """All lines after the marker line of a comment that is exactly what its manifest entry promises."""
+def _payload(entry: dict[str, Any], comment: dict[str, Any], number: int) -> tuple[str, bytes]:
+    """All lines after the marker line of a comment that is exactly what its manifest entry promises; text and bytes.
+
+    Its characters need no check here: an envelope with another body than ``md`` is refused as a whole.
+    """
     if comment["database_id"] != entry["comment_database_id"]:
         raise InvalidChange("source_section_invalid", f"The comment of section {number} has another database id.")
     if comment["is_minimized"]:
         raise InvalidChange("source_section_minimized", f"The comment of section {number} is minimized.")
     body: str = comment["body"]
-    if digests.comment_body(body) != entry["body_sha256"]:
+    raw = body.encode()
+    if digests.comment_body(raw) != entry["body_sha256"]:
         raise InvalidChange("source_section_hash_mismatch", f"The comment of section {number} has another digest.")
     marker, start = first_line(body)
     if marker != SECTION_MARKER.format(key=entry["key"]):
@@ -135,10 +139,10 @@ def _payload(entry: dict[str, Any], comment: dict[str, Any], number: int) -> str
     payload = body[start:]
     if is_blank(payload):
         raise InvalidChange("source_section_invalid", f"The payload of section {number} is blank.")
-    return payload
+    return payload, raw[len(body[:start].encode()) :]
 
 
-def _section(entry: dict[str, Any], comment: dict[str, Any], payload: str, size: int) -> dict[str, Any]:
+def _section(entry: dict[str, Any], comment: dict[str, Any], payload: bytes) -> dict[str, Any]:
     key, role, title = entry["key"], entry["role"], entry["title"]
     return {
         "key": key,
@@ -147,7 +151,7 @@ def _section(entry: dict[str, Any], comment: dict[str, Any], payload: str, size:
         "body_sha256": entry["body_sha256"],
         "section_revision": digests.section_revision(key, role, title, payload),
         "material_sha256": digests.material(payload),
-        "bytes": size,
+        "bytes": len(payload),
         "provenance": {
             "comment_node_id": comment["node_id"],
             "comment_database_id": comment["database_id"],

@@ -1,6 +1,7 @@
 """Every digest of a source (machine-protocol §8.5): framed, and told apart by the domain in the first field.
 
-URLs, timestamps, labels, author ids, the issue number and the parent issue are in none of them.
+URLs, timestamps, labels, author ids, the issue number and the parent issue are in none of them. Texts of megabytes
+may come as their UTF-8 bytes, so that they are encoded once for all their digests.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def comment_body(body: str) -> str:
+def comment_body(body: str | bytes) -> str:
     """``body_sha256`` of a whole comment body, marker line included, line endings normalised."""
     return framed("slipway-comment-body/v1", body)
 
 
-def material(payload: str) -> str:
+def material(payload: str | bytes) -> str:
     """``material_sha256``: equal payloads share one material, whatever section they belong to."""
     return framed("slipway-material/v1", payload)
 
 
-def section_revision(key: str, role: str, title: str, payload: str) -> str:
+def section_revision(key: str, role: str, title: str, payload: str | bytes) -> str:
     return framed("slipway-section/v2", key, role, title, payload)
 
 

@@ -30,6 +30,8 @@ def second_marker(text: str) -> int:
     0 when there is none. ``text`` is what follows the manifest, line endings normalised.
     """
     contexts: list[int] = []
+    # Whether a quote is among them. Looking on every blank line would cost the length of the chain each time.
+    quoted = False
     paragraph: list[int] | None = None
     fence: tuple[str, list[int]] | None = None
     for number, line in enumerate(text.split("\n"), 1):
@@ -45,8 +47,8 @@ def second_marker(text: str) -> int:
             return number
         if blank:
             paragraph = None
-            if is_blank(line) and QUOTE in contexts:
-                contexts = contexts[: contexts.index(QUOTE)]
+            if quoted and is_blank(line):
+                contexts, quoted = contexts[: contexts.index(QUOTE)], False
             continue
         at, containers = _peel(line, contexts, paragraph)
         run = _opening(line, at)
@@ -57,6 +59,7 @@ def second_marker(text: str) -> int:
         else:
             paragraph = containers if _starts_paragraph(line[at:]) else None
         contexts = _up_to_last_list(containers)
+        quoted = QUOTE in contexts
     return 0
 
 

@@ -156,6 +156,15 @@ def test_payload_is_every_line_after_the_marker_and_nothing_is_trimmed() -> None
     assert section["bytes"] == 9
 
 
+def test_blank_lines_of_any_white_space_may_stand_before_the_marker() -> None:
+    change = Change()
+    change.sections[3]["body"] = "\u3000\n\u00a0\n" + change.sections[3]["body"]
+    section, plain = change.snapshot()["sections"][3], Change().snapshot()["sections"][3]
+    for name in ("section_revision", "material_sha256", "bytes"):
+        assert section[name] == plain[name]
+    assert section["body_sha256"] != plain["body_sha256"]
+
+
 def test_equal_payloads_share_one_material() -> None:
     change = Change(tuple((key, role, title, "Same.\n") for key, role, title, _ in SECTIONS))
     snapshot = change.classify()["snapshot"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from types import ModuleType
 from typing import Any
 
@@ -14,18 +12,12 @@ from slipway_lite.errors import UsageError
 from slipway_lite.protocol.source.classify import classify, source_candidate
 from slipway_lite.protocol.source.envelope import decode_envelope
 from slipway_lite.protocol.source.refresh import REFUSALS, choose, refresh, remember
-from tests.published import published
+from tests.published import driver, published
 
 
 @pytest.fixture(scope="module")
 def drive() -> ModuleType:
-    """The published driver, which holds the sources of the scenarios."""
-    spec = importlib.util.spec_from_file_location("drive", published("conformance", "machine", "drive.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["drive"] = module  # its dataclasses look themselves up
-    spec.loader.exec_module(module)
-    return module
+    return driver()
 
 
 def recorded(scenario: str) -> dict[str, Any]:
