@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 
 from slipway_lite.errors import InvalidDocument
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD]")
 _SURROGATES = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 
 
@@ -45,7 +47,7 @@ def decode(raw: bytes, limit: int) -> Any:
         raise InvalidDocument("The document starts with a byte order mark.")
     if not text.strip(" \t\r\n"):
         raise InvalidDocument("The document is empty.")
-    lone = "\\u" in text and ("\\ud" in text or "\\uD" in text)
+    lone = _SURROGATE_ESCAPE.search(text) is not None
     pairs = _scrubbed_object if lone else _object
     try:
         value = json.loads(

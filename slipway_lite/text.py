@@ -6,13 +6,17 @@ trimming Unicode White_Space, which is not what :meth:`str.strip` trims (that on
 
 from __future__ import annotations
 
+import re
+
 WHITE_SPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680"
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
-_CONTROLS = frozenset(map(chr, [*range(0x20), *range(0x7F, 0xA0)]))
-_CONTROLS_BUT_LAYOUT = _CONTROLS - frozenset("\t\n\r")
+# As bytes of UTF-8 the controls are these, and U+0080 to U+009F behind a lead byte C2: megabytes are scanned as bytes.
+_LOW_CONTROLS = bytes({*range(0x20), 0x7F})
+_LOW_CONTROLS_BUT_LAYOUT = bytes({*_LOW_CONTROLS} - {*b"\t\n\r"})
+_HIGH_CONTROL = re.compile(rb"\xc2[\x80-\x9f]")
 
 
 def trim(text: str) -> str:
@@ -30,17 +34,27 @@ def has_white_space(text: str) -> bool:
 
 def is_plain(text: str) -> bool:
     """No Unicode control character (category Cc) at all."""
-    return text.isprintable() or _CONTROLS.isdisjoint(text)
+    return text.isprintable() or _is_free_of(text, _LOW_CONTROLS)
 
 
 def is_md(text: str) -> bool:
     """No Unicode control character other than TAB, LF and CR."""
-    return text.isprintable() or _CONTROLS_BUT_LAYOUT.isdisjoint(text)
+    return text.isprintable() or _is_free_of(text, _LOW_CONTROLS_BUT_LAYOUT)
+
+
+def _is_free_of(text: str, controls: bytes) -> bool:
+    raw = text.encode()
+    if len(raw.translate(None, controls)) != len(raw):
+        return False
+    return b"\xc2" not in raw or _HIGH_CONTROL.search(raw) is None
 
 
 def normalize_newlines(text: str) -> str:
     """CRLF becomes LF, then a CR that is left becomes LF."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\r" not in text:
+        return text
+    text = text.replace("\r\n", "\n")
+    return text.replace("\r", "\n") if "\r" in text else text
 
 
 def utf8_prefix(text: str, limit: int) -> str:

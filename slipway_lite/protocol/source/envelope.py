@@ -21,7 +21,7 @@ from slipway_lite.protocol.source.shape import (
     is_plain_text,
     require_unique,
 )
-from slipway_lite.text import normalize_newlines
+from slipway_lite.text import is_md, normalize_newlines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ _TIMESTAMP = re.compile(
     r"(?:Z|[+-]([0-9]{2}):([0-9]{2}))"
 )
 _MONTH_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_CONTROLS_BUT_LAYOUT = bytes({*range(0x20), 0x7F} - {*b"\t\n\r"})
 
 
 def issue_number_of(url: str) -> str:
@@ -84,17 +83,9 @@ def is_timestamp(text: str) -> bool:
     )
 
 
-def is_markdown(text: str) -> bool:
-    """``md`` (§0.2), the same answer as :func:`slipway_lite.text.is_md`, at the speed that megabytes need."""
-    raw = text.encode()
-    if len(raw.translate(None, _CONTROLS_BUT_LAYOUT)) != len(raw):
-        return False
-    return b"\xc2" not in raw or re.search(rb"\xc2[\x80-\x9f]", raw) is None
-
-
 _ISSUE_URL: Rule = (str, lambda url: issue_number_of(url) != "", "be an exact GitHub issue URL")
 _TIME: Rule = (str, is_timestamp, "be an RFC 3339 time")
-_MARKDOWN: Rule = (str, is_markdown, "have no control character other than TAB, LF and CR")
+_MARKDOWN: Rule = (str, is_md, "have no control character other than TAB, LF and CR")
 
 ENVELOPE: dict[str, Rule] = {
     "source_version": exactly(2),
@@ -154,7 +145,7 @@ def _envelope(value: object) -> dict[str, Any]:
     url = envelope["canonical_url"]
     if issue_number_of(url) != str(envelope["issue_number"]):
         raise InvalidDocument("It must end with the issue number.", "$.canonical_url")
-    envelope["body"] = _normalized(envelope["body"])
+    envelope["body"] = normalize_newlines(envelope["body"])
     for index, label in enumerate(envelope["labels"]):
         if type(label) is not str or not is_plain_text(label):
             raise InvalidDocument("It must be text that is not blank.", f"$.labels[{index}]")
@@ -172,10 +163,5 @@ def _comment(value: object, issue_url: str, path: str) -> dict[str, Any]:
     comment = conform(value, COMMENT, path)
     if comment["url"] != f"{issue_url}#issuecomment-{comment['database_id']}":
         raise InvalidDocument("It must be the URL of this comment on this issue.", f"{path}.url")
-    comment["body"] = _normalized(comment["body"])
+    comment["body"] = normalize_newlines(comment["body"])
     return comment
-
-
-def _normalized(text: str) -> str:
-    # Replacing line endings that are not there would cost more than hashing the text.
-    return normalize_newlines(text) if "\r" in text else text

@@ -13,11 +13,9 @@ from slipway_lite.errors import EXIT_USAGE, UsageError
 from slipway_lite.protocol.source.envelope import (
     ENVELOPE_LIMIT,
     decode_envelope,
-    is_markdown,
     is_timestamp,
     issue_number_of,
 )
-from slipway_lite.text import is_md
 from tests.protocol.source.change import ISSUE_URL, Change
 
 ABSENT = object()
@@ -270,12 +268,6 @@ def test_issue_url_is_exact(url: str, number: str) -> None:
 )
 def test_time_is_rfc_3339(text: str, accepted: bool) -> None:
     assert is_timestamp(text) is accepted
-
-
-@settings(deadline=None)
-@given(st.text(st.sampled_from([*map(chr, range(0x100)), "\u3000", "日", "\U0001f600"])))
-def test_fast_markdown_test_equals_the_plain_one(text: str) -> None:
-    assert is_markdown(text) == is_md(text)
 
 
 @settings(deadline=None)
