@@ -13,9 +13,45 @@ GENESIS_SHA256 = "sha256:" + "0" * 64
 APPEND_ONLY: dict[str, tuple[str, ...]] = {
     "journal_events": ("type", "data"),
     "materials": ("material_sha256", "bytes", "content"),
+    "state_transition_events": (
+        "event_id",
+        "task_id",
+        "from_state",
+        "to_state",
+        "actor_type",
+        "actor_id",
+        "occurred_at",
+        "job_id",
+        "document",
+    ),
+    "audit_events": (
+        "event_id",
+        "event_type",
+        "task_id",
+        "run_id",
+        "job_id",
+        "actor_type",
+        "actor_id",
+        "occurred_at",
+        "payload",
+        "provenance",
+    ),
+    "documents": ("doc_id", "doc_type", "title", "path", "version", "content"),
+    "retrospectives": ("retrospective_id", "task_id", "generation", "generated_at", "document"),
 }
 
 PROJECTIONS: dict[str, tuple[str, ...]] = {
     "run": ("runs", "run_actions", "run_activities", "run_findings", "run_answers", "git_observations"),
+    "task": (
+        "tasks",
+        "worker_jobs",
+        "worker_results",
+        "checkpoints",
+        "approvals",
+        "context_bundles",
+        "doc_acks",
+        "entity_links",
+        "sync_events",
+    ),
 }
 """Projection tables by the prefix of the journal streams they are replayed from (``run:<id>``)."""
