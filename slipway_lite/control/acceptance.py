@@ -49,9 +49,7 @@ def decide_checklist(state: TaskState, body: Mapping[str, Any], moment: Moment) 
     )
 
 
-def decide_accept(
-    state: TaskState, body: Mapping[str, Any], job: Mapping[str, Any] | None, moment: Moment
-) -> Change:
+def decide_accept(state: TaskState, body: Mapping[str, Any], job: Mapping[str, Any] | None, moment: Moment) -> Change:
     """``accepting -> accepted``, all or nothing: when a gate fails, no tick is kept either."""
     require_state(state, "accepting", "acceptance")
     items = ticked(state.task.get("manual_checklist", ()), body.get("checked_items", ()), moment.now)

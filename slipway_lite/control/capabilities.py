@@ -74,6 +74,4 @@ def backend(stage: str, risk_levels: Sequence[str], lmstudio: str) -> tuple[str,
         return "lmstudio", None
     if stage in LMSTUDIO_FALLBACK_STAGES:
         return "external", "worker_backend_unavailable"
-    raise Refused(
-        "WORKER_BACKEND_UNAVAILABLE", f"LM Studio does not answer, and {stage} has no other backend."
-    )
+    raise Refused("WORKER_BACKEND_UNAVAILABLE", f"LM Studio does not answer, and {stage} has no other backend.")

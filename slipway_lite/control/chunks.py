@@ -30,9 +30,7 @@ class Part:
         """required, reference or recommended, looked for in this order, whatever the case."""
         heading = " / ".join(self.heading_path).lower()
         body = self.body.lower()
-        if any(word in heading for word in _REQUIRED_HEADINGS) or any(
-            word in body for word in _REQUIRED_BODIES
-        ):
+        if any(word in heading for word in _REQUIRED_HEADINGS) or any(word in body for word in _REQUIRED_BODIES):
             return "required"
         return "reference" if any(word in heading for word in _REFERENCE_HEADINGS) else "recommended"
 

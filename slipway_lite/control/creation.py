@@ -43,14 +43,10 @@ def decide_create(body: Mapping[str, Any], moment: Moment) -> Change:
         "reason": "task created",
         "occurred_at": moment.now,
     }
-    return Change(
-        "task_created", set=task, transition={name: event[name] for name in EVENT_FIELDS if name in event}
-    )
+    return Change("task_created", set=task, transition={name: event[name] for name in EVENT_FIELDS if name in event})
 
 
-def decide_cancel(
-    state: TaskState, body: Mapping[str, Any], job: Mapping[str, Any] | None, moment: Moment
-) -> Change:
+def decide_cancel(state: TaskState, body: Mapping[str, Any], job: Mapping[str, Any] | None, moment: Moment) -> Change:
     """``cancelled``, from every state that is not terminal; job, lease, locks and runs end with it."""
     if state.state in TERMINAL:
         raise Refused("STATE_CONFLICT", f"task already terminal: {state.state}")

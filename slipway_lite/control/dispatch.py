@@ -85,9 +85,7 @@ def decide_dispatch(
     else:
         to_state = DISPATCH[state.state, stage]
         draft.move(to_state, CONTROL_PLANE, f"dispatched {stage} job", job_id=job["job_id"])
-    purpose = (
-        "review_prepare" if stage == "acceptance" else "resume_after_block" if resumed else "continue_work"
-    )
+    purpose = "review_prepare" if stage == "acceptance" else "resume_after_block" if resumed else "continue_work"
     build_bundle(draft, {"purpose": purpose}, transitions)
     return draft.change("job_dispatched", lambda _: job)
 
@@ -165,9 +163,7 @@ def _job(
 ) -> dict[str, Any]:
     task, moment = draft.state.task, draft.moment
     risk_level = body.get("override_risk_level", task["risk_level"])
-    backend, fallback_reason = capabilities.backend(
-        stage, (risk_level, task["risk_level"]), settings.lmstudio
-    )
+    backend, fallback_reason = capabilities.backend(stage, (risk_level, task["risk_level"]), settings.lmstudio)
     job_id = f"job_{moment.token}"
     repo_ref = dict(task["repo_ref"])
     branch = task.get("integration", {}).get("integration_branch")

@@ -54,9 +54,7 @@ def decide_resolve(
     chunks += [chunk for _, required in found[:REGISTRY_LIMIT] for chunk in required[:TOP_CHUNKS]]
     known = state.task.get("resolver_refs", {})
     changed = [
-        document
-        for document, version in acknowledged(state).items()
-        if versions.get(document, version) != version
+        document for document, version in acknowledged(state).items() if versions.get(document, version) != version
     ]
     status = worse(known.get("stale_status"), "stale" if changed else None) or "fresh"
     refs: dict[str, Any] = {
@@ -70,9 +68,7 @@ def decide_resolve(
     draft.put("resolver_refs", refs)
     if changed:
         draft.remember["stale_docs"] = sorted({*state.memory.get("stale_docs", ()), *changed})
-    draft.audit(
-        "docs.resolved", {"doc_count": len(refs["doc_refs"]), "stale_status": status, "changed": changed}
-    )
+    draft.audit("docs.resolved", {"doc_count": len(refs["doc_refs"]), "stale_status": status, "changed": changed})
     return draft.change(
         "docs_resolved",
         lambda _: {

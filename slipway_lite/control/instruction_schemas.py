@@ -41,13 +41,9 @@ OUTPUT_SCHEMAS: MappingProxyType[str, dict[str, Any]] = MappingProxyType(
             summary={"type": "string", "maxLength": 500},
             steps={
                 "type": "array",
-                "items": _closed(
-                    ("description",), description=_TEXT, files_affected=_TEXTS, dependencies=_TEXTS
-                ),
+                "items": _closed(("description",), description=_TEXT, files_affected=_TEXTS, dependencies=_TEXTS),
             },
-            risk_assessment=_closed(
-                ("level", "factors"), level={"enum": ["low", "medium", "high"]}, factors=_TEXTS
-            ),
+            risk_assessment=_closed(("level", "factors"), level={"enum": ["low", "medium", "high"]}, factors=_TEXTS),
             estimated_files={"type": "integer", "minimum": 0},
         ),
         "tool_plan": _closed(

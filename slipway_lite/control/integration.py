@@ -88,11 +88,7 @@ def decide_integrated(state: TaskState, body: Mapping[str, Any], moment: Moment)
     answer: dict[str, Any] = {
         "task_id": state.task_id,
         "state": "blocked" if reason else "integrated",
-        **{
-            name: integration[name]
-            for name in ("integration_branch", "integration_head_sha")
-            if name in integration
-        },
+        **{name: integration[name] for name in ("integration_branch", "integration_head_sha") if name in integration},
         "requires_pr": not drifted and policy["update_strategy"] == "pull_request",
         "can_fast_forward": bool(
             body.get("integration_head_sha")
@@ -116,9 +112,7 @@ def decide_integrated(state: TaskState, body: Mapping[str, Any], moment: Moment)
     return draft.change("integration_completed", lambda _: answer)
 
 
-def _obstacle(
-    state: TaskState, body: Mapping[str, Any], policy: Mapping[str, Any]
-) -> tuple[str | None, bool]:
+def _obstacle(state: TaskState, body: Mapping[str, Any], policy: Mapping[str, Any]) -> tuple[str | None, bool]:
     """(why the integration is blocked, whether because of its base), or (None, False)."""
     original = state.task.get("integration", {}).get("original_base_sha")
     if original is None:

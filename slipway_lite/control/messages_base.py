@@ -73,9 +73,7 @@ def validate(model: type[Message], document: Any, *, code: str = "INVALID_REQUES
                 :MAX_REPORTED_ERRORS
             ]
         ]
-        raise Refused(
-            code, f"The document is no valid {model.__name__}.", details={"errors": faults}
-        ) from None
+        raise Refused(code, f"The document is no valid {model.__name__}.", details={"errors": faults}) from None
     if not isinstance(document, dict):
         raise Refused(code, f"The document is no valid {model.__name__}.")
     return document
@@ -125,9 +123,7 @@ TypedRef = Annotated[
 ]
 DateTime = Annotated[str, AfterValidator(_date_time), Field(json_schema_extra={"format": "date-time"})]
 Uri = Annotated[str, Field(min_length=1, json_schema_extra={"format": "uri"})]
-DocVersion = Annotated[
-    str, AfterValidator(_no_colon), Field(min_length=1, max_length=100, pattern=r"^[^:]+$")
-]
+DocVersion = Annotated[str, AfterValidator(_no_colon), Field(min_length=1, max_length=100, pattern=r"^[^:]+$")]
 Unique = Annotated[list[T], AfterValidator(_unique), Field(json_schema_extra={"uniqueItems": True})]
 Scalar = str | int | float | bool
 Metadata = dict[str, Scalar | None]

@@ -160,6 +160,16 @@ class PublishResponse(Message):
     publish_run_id: Text
 
 
+class ApprovalRequest(Message):
+    """Issue an approval token; there is nothing to say."""
+
+
+class RetrospectiveRequest(Message):
+    """Make the next generation of a retrospective. ``force`` changes nothing: every request makes one."""
+
+    force: bool | None = None
+
+
 class ApproveRequest(Message):
     """Approve a pending publish; without a token only an authenticated operator may."""
 

@@ -24,9 +24,7 @@ WAITING_ON = {"plan": "worker", "dev": "worker", "acceptance": "human"}
 RETRIED_STAGES = ("plan", "dev")
 
 
-def decide_orphan(
-    state: TaskState, job: Mapping[str, Any], last_heartbeat_at: str | None, moment: Moment
-) -> Change:
+def decide_orphan(state: TaskState, job: Mapping[str, Any], last_heartbeat_at: str | None, moment: Moment) -> Change:
     """Give up a job whose lease has expired.
 
     Plan and dev with retries left keep their state and may be dispatched again; everything else is blocked.
@@ -86,9 +84,7 @@ def decide_recovery(state: TaskState, job: Mapping[str, Any], moment: Moment) ->
         },
         job_id=job["job_id"],
     )
-    draft.block(
-        ("control_plane", moment.instance_id), "executor_instance_restarted", "worker", orphaned_run=True
-    )
+    draft.block(("control_plane", moment.instance_id), "executor_instance_restarted", "worker", orphaned_run=True)
     return draft.change("job_recovered")
 
 

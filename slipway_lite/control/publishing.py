@@ -114,9 +114,7 @@ def _require_policy(state: TaskState) -> list[str]:
     policy = state.task.get("repo_policy", DEFAULT_POLICY)
     integration = state.task.get("integration", {})
     branch = state.task["repo_ref"]["default_branch"]
-    protected = any(
-        fnmatchcase(branch, pattern) for pattern in policy.get("protected_branches", PROTECTED_BRANCHES)
-    )
+    protected = any(fnmatchcase(branch, pattern) for pattern in policy.get("protected_branches", PROTECTED_BRANCHES))
     if policy["main_push_actor"] == "human":
         denied = "only a person may push to the main line"
     elif policy["require_ci_pass"] and not integration.get("checks_passed"):
@@ -126,11 +124,7 @@ def _require_policy(state: TaskState) -> list[str]:
     elif policy["update_strategy"] == "fast_forward_only" and not _is_fast_forward(state):
         denied = "the main line was not moved by a fast-forward"
     else:
-        return (
-            ["direct push to a protected branch"]
-            if protected and policy["update_strategy"] == "direct_push"
-            else []
-        )
+        return ["direct push to a protected branch"] if protected and policy["update_strategy"] == "direct_push" else []
     payload = {"policy_checks": [denied], "mode": "apply"}
     raise Refused(
         "POLICY_DENIED",
@@ -155,7 +149,14 @@ def decide_approval(state: TaskState, token: str, moment: Moment) -> Change:
         raise Refused("STATE_CONFLICT", f"task already terminal: {state.state}")
     draft = Draft(state, moment)
     expires_at = instants.later(moment.now, APPROVAL_SECONDS)
-    draft.remember["approval"] = {"token_sha256": token_sha256(token), "expires_at": expires_at}
+    ordinal = state.memory.get("approvals", 0) + 1
+    draft.remember["approvals"] = ordinal
+    draft.remember["approval"] = {
+        "ordinal": ordinal,
+        "token_sha256": token_sha256(token),
+        "issued_at": moment.now,
+        "expires_at": expires_at,
+    }
     draft.audit("run.approval_required", {"expires_at": expires_at}, actor_type="human", actor_id="operator")
     return draft.change(
         "approval_issued",
@@ -168,9 +169,7 @@ def _spend_token(draft: Draft, token: str) -> None:
     approval = draft.state.memory.get("approval")
     denied = Audit("approval_denied", {"reason": "wrong or expired token"}, None, *OPERATOR)
     if approval is None or not hmac.compare_digest(approval["token_sha256"], token_sha256(token)):
-        raise Refused(
-            "APPROVAL_INVALID", "The approval token is not the one that was issued.", audit=(denied,)
-        )
+        raise Refused("APPROVAL_INVALID", "The approval token is not the one that was issued.", audit=(denied,))
     if leases.is_expired(approval["expires_at"], draft.moment.now):
         raise Refused("APPROVAL_EXPIRED", "The approval token has expired; issue another.", audit=(denied,))
     _approved(draft)
@@ -181,9 +180,7 @@ def _approved(draft: Draft) -> None:
     if "approval" in draft.state.memory:
         draft.forget.append("approval")
     draft.audit("approval_granted", {"stage": "publish"}, actor_type="human", actor_id="operator")
-    draft.documents["checkpoint"] = checkpoint(
-        draft, "approval", "publish", f"approval:{task_id}:publish", "operator"
-    )
+    draft.documents["checkpoint"] = checkpoint(draft, "approval", "publish", f"approval:{task_id}:publish", "operator")
 
 
 def decide_approve(

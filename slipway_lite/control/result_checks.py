@@ -50,12 +50,7 @@ def is_incomplete_plan(stage: str, result: Mapping[str, Any]) -> bool:
     """A succeeded plan has to show a verdict or an artifact; a patch or a summary does not count (seed
     004).
     """
-    return (
-        stage == "plan"
-        and result["status"] == "succeeded"
-        and "verdict" not in result
-        and not result["artifacts"]
-    )
+    return stage == "plan" and result["status"] == "succeeded" and "verdict" not in result and not result["artifacts"]
 
 
 def check_result(task: Mapping[str, Any], stage: str, result: Mapping[str, Any]) -> Fault | None:
@@ -70,9 +65,7 @@ def _authority(task: Mapping[str, Any], result: Mapping[str, Any]) -> Fault | No
                 return Fault("authority", "instruction_injection", f"the result says {name}", "blocked")
     known = task.get("resolver_refs", {})
     if "doc_refs" in known and known.get("stale_status") == "stale":
-        return Fault(
-            "authority", "stale_document_reference", "the documents of the task are stale", "blocked"
-        )
+        return Fault("authority", "stale_document_reference", "the documents of the task are stale", "blocked")
     return None
 
 
@@ -85,14 +78,10 @@ def _texts(result: Mapping[str, Any]) -> Iterator[str]:
 
 def _plan(result: Mapping[str, Any]) -> Fault | None:
     if "patch_ref" in result or "branch_ref" in result:
-        return Fault(
-            "semantic", "plan_with_change", "a plan brings no patch and no branch", "rework_required"
-        )
+        return Fault("semantic", "plan_with_change", "a plan brings no patch and no branch", "rework_required")
     for escalation in result["requested_escalations"]:
         if escalation["kind"] in PLAN_FORBIDDEN_ESCALATIONS and not escalation.get("approved"):
-            return Fault(
-                "policy", "policy_violation", f"a plan may not ask for {escalation['kind']}", "blocked"
-            )
+            return Fault("policy", "policy_violation", f"a plan may not ask for {escalation['kind']}", "blocked")
     return None
 
 

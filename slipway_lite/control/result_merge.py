@@ -34,9 +34,7 @@ def merge_result(draft: Draft, job: Mapping[str, Any], result: Mapping[str, Any]
     if "retry_count" in result:
         draft.put("retry_counts", {**draft.get("retry_counts", {}), stage: result["retry_count"]})
     if result["status"] == "failed":
-        failure_class = result.get("failure_class") or retry.classify(
-            result.get("failure_code"), result.get("summary")
-        )
+        failure_class = result.get("failure_class") or retry.classify(result.get("failure_code"), result.get("summary"))
         draft.put("last_failure_class", failure_class)
     _merge_side_effects(draft, result)
     for name, value in risk.patch_size(result).items():
@@ -91,9 +89,7 @@ def worse(known: str | None, said: str | None) -> str | None:
     return max(known or "fresh", said, key=STALE_ORDER.index)
 
 
-def merged_refs(
-    known: Iterable[Mapping[str, Any]], added: Iterable[Mapping[str, Any]]
-) -> list[Mapping[str, Any]]:
+def merged_refs(known: Iterable[Mapping[str, Any]], added: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """External references by value: one that is known already is not added again."""
     merged = list(known)
     values = {reference["value"] for reference in merged}

@@ -95,12 +95,8 @@ def _accept(draft: Draft, job: Mapping[str, Any], result: Mapping[str, Any], set
     draft.audit("run.systemGateEvaluated", run_system.gate_payload(report), job_id=job["job_id"])
     merge_result(draft, job, result)
     if report["blocks_shipyard_transition"]:
-        payload = {
-            name: report[name] for name in ("mode", "gatefield", "agent_state_gate", "manual_bb", "qeg")
-        }
-        draft.audit(
-            "run.systemGateBlocked", {**payload, "result_status": result["status"]}, job_id=job["job_id"]
-        )
+        payload = {name: report[name] for name in ("mode", "gatefield", "agent_state_gate", "manual_bb", "qeg")}
+        draft.audit("run.systemGateBlocked", {**payload, "result_status": result["status"]}, job_id=job["job_id"])
         reason = short("; ".join(report["gatefield"]["reasons"]), "the run-system gate blocks")
         draft.block(("policy_engine", "agent-state-gate"), reason, "human")
         return "wait_manual"

@@ -121,9 +121,7 @@ def assess(found: Mapping[str, Any], override: str | None = None) -> tuple[str, 
     if found.get("test_coverage") is False and not found.get("regression_test_passed"):
         reasons.append("no_test_coverage")
     reasons += [
-        f"escalation_{kind}"
-        for kind in FORCED_HIGH_ESCALATIONS
-        if kind in found.get("escalation_requested", ())
+        f"escalation_{kind}" for kind in FORCED_HIGH_ESCALATIONS if kind in found.get("escalation_requested", ())
     ]
     level = "high" if reasons else "low"
     if not reasons and (found.get("config_modified") or found.get("dependencies_changed")):

@@ -65,9 +65,7 @@ def fnv1a32(text: str) -> str:
     return f"fnv1a32:{value:08x}"
 
 
-def packet(
-    task: Mapping[str, Any], job: Mapping[str, Any], result: Mapping[str, Any], mode: str
-) -> dict[str, Any]:
+def packet(task: Mapping[str, Any], job: Mapping[str, Any], result: Mapping[str, Any], mode: str) -> dict[str, Any]:
     """The RunSystemPacket of a valid result; ``task`` is the document before the transition."""
     job_id, task_id = segment(job["job_id"]), segment(task["task_id"])
     run_ref = f"agent-taskstate:run:local:{job_id}"
@@ -122,9 +120,7 @@ def packet(
     }
 
 
-def _decision_input(
-    task: Mapping[str, Any], job: Mapping[str, Any], result: Mapping[str, Any]
-) -> dict[str, Any]:
+def _decision_input(task: Mapping[str, Any], job: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
     statuses = [entry["status"] for entry in result["test_results"]]
     decision: dict[str, Any] = {
         "run_id": job["job_id"],

@@ -52,9 +52,7 @@ STAGE_OF: MappingProxyType[str, str] = MappingProxyType(
 stages.
 """
 
-WORKING_STATE: MappingProxyType[str, str] = MappingProxyType(
-    {stage: state for state, stage in STAGE_OF.items()}
-)
+WORKING_STATE: MappingProxyType[str, str] = MappingProxyType({stage: state for state, stage in STAGE_OF.items()})
 
 DISPATCH: MappingProxyType[tuple[str, str], str] = MappingProxyType(
     {

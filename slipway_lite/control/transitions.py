@@ -106,9 +106,7 @@ def _enter_run(draft: Draft, to_state: str, holders: Mapping[str, Mapping[str, A
     """Take the locks of integrate or publish, and start the clock of its run."""
     seconds = TIMEOUT_OF[to_state]
     moment = draft.moment
-    draft.locks = leases.take(
-        resources_of(draft.state, to_state), holders, draft.state.task_id, moment, seconds
-    )
+    draft.locks = leases.take(resources_of(draft.state, to_state), holders, draft.state.task_id, moment, seconds)
     draft.audits += leases.lock_audits(draft.locks, draft.state.task["version"])
     start_run(draft, RUN_OF[to_state], seconds)
 

@@ -30,9 +30,7 @@ WorkerType = Literal["codex", "claude_code", "google_antigravity"]
 Capability = Literal[
     "plan", "edit_repo", "run_tests", "needs_approval", "networked", "produces_patch", "produces_verdict"
 ]
-FailureClass = Literal[
-    "retryable_transient", "retryable_capacity", "non_retryable_policy", "non_retryable_logic"
-]
+FailureClass = Literal["retryable_transient", "retryable_capacity", "non_retryable_policy", "non_retryable_logic"]
 SideEffectCategory = Literal[
     "network_access",
     "workspace_outside_write",

@@ -52,7 +52,6 @@ create table audit_events (
     provenance text,
     unique (stream, sequence)
 ) strict;
-create index audit_events_by_type on audit_events (event_type, occurred_at, event_id);
 
 create table documents (
     seq integer primary key references ledger (seq),
@@ -100,9 +99,9 @@ create table tasks (
     updated_at text not null,
     completed_at text,
     timeout_at text,
-    document text not null check (json_valid(document)),
-    memory text not null check (json_valid(memory)),
-    head_seq integer not null references ledger (seq)
+    document text not null,
+    memory text not null,
+    head_seq integer not null
 ) strict;
 create index tasks_by_update on tasks (updated_at, task_id);
 create index tasks_by_state on tasks (state, updated_at, task_id);
@@ -120,7 +119,7 @@ create table worker_jobs (
     retry_count integer not null,
     dispatched_at text not null,
     closed_at text,
-    document text not null check (json_valid(document))
+    document text not null
 ) strict;
 create index worker_jobs_by_task on worker_jobs (task_id, dispatched_at);
 create index worker_jobs_active on worker_jobs (worker_type) where closed_at is null;
@@ -135,7 +134,7 @@ create table worker_results (
     artifact_count integer not null,
     runtime_ms integer not null,
     received_at text not null,
-    document text not null check (json_valid(document))
+    document text not null
 ) strict;
 create index worker_results_by_task on worker_results (task_id, received_at);
 
@@ -147,7 +146,7 @@ create table checkpoints (
     ref text not null,
     actor text,
     created_at text not null,
-    document text not null check (json_valid(document))
+    document text not null
 ) strict;
 create index checkpoints_by_task on checkpoints (task_id, created_at);
 
@@ -169,7 +168,7 @@ create table context_bundles (
     raw_included integer not null check (raw_included in (0, 1)),
     generator_version text not null,
     generated_at text not null,
-    document text not null check (json_valid(document))
+    document text not null
 ) strict;
 create index context_bundles_by_task on context_bundles (task_id, generated_at);
 
