@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slipway_lite.control import leases
 from slipway_lite.control.acceptance import checkpoint
 from slipway_lite.control.draft import CONTROL_PLANE, Draft
-from slipway_lite.control.events import Change, TaskState
+from slipway_lite.control.events import Audit, Change, TaskState
 from slipway_lite.control.rules import require_state, require_version
 from slipway_lite.control.settings import INTEGRATE_TIMEOUT_SECONDS
 from slipway_lite.control.transitions import start_run
@@ -72,8 +72,11 @@ def decide_integrate(
     )
 
 
-def decide_integrated(state: TaskState, body: Mapping[str, Any], moment: Moment) -> Change:
-    """``integrated`` when the base did not move and the checks passed, else ``blocked`` waiting on github."""
+def decide_integrated(state: TaskState, body: Mapping[str, Any], moment: Moment, obstacle: str | None = None) -> Change:
+    """``integrated`` when the base did not move and the checks passed, else ``blocked`` waiting on github.
+
+    ``obstacle`` is what our own work on a configured repository met, in plain words.
+    """
     require_state(state, "integrating", "the end of integrate")
     draft = Draft(state, moment)
     integration = dict(state.task.get("integration", {}))
@@ -84,7 +87,9 @@ def decide_integrated(state: TaskState, body: Mapping[str, Any], moment: Moment)
             integration[name] = body[name]
     integration["checks_passed"] = body["checks_passed"]
     reason, drifted = _obstacle(state, body, policy)
-    _record_main(draft, body, integration)
+    if reason and not drifted:
+        reason = obstacle or reason
+    draft.audits += main_audits(body, integration)
     answer: dict[str, Any] = {
         "task_id": state.task_id,
         "state": "blocked" if reason else "integrated",
@@ -134,17 +139,16 @@ def same_sha(one: str, other: str) -> bool:
     return bool(one and other) and (one.startswith(other) or other.startswith(one))
 
 
-def _record_main(draft: Draft, body: Mapping[str, Any], integration: Mapping[str, Any]) -> None:
+def main_audits(body: Mapping[str, Any], integration: Mapping[str, Any]) -> tuple[Audit, ...]:
     """A moved main line is a fact, whatever became of the task."""
-    if "main_updated_sha" in body:
-        draft.audit(
-            "run.main_updated",
-            {
-                "main_updated_sha": body["main_updated_sha"],
-                "integration_head_sha": integration.get("integration_head_sha"),
-                "checks_passed": body["checks_passed"],
-            },
-        )
+    if "main_updated_sha" not in body:
+        return ()
+    payload = {
+        "main_updated_sha": body["main_updated_sha"],
+        "integration_head_sha": integration.get("integration_head_sha"),
+        "checks_passed": body["checks_passed"],
+    }
+    return (Audit("run.main_updated", payload),)
 
 
 def decide_integration_timeout(state: TaskState, moment: Moment) -> Change:

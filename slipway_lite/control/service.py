@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from slipway_lite.control import queries, upkeep, use_cases, use_cases_docs
+from slipway_lite.control import queries, repository, upkeep, use_cases, use_cases_docs
 from slipway_lite.control.records import Records
 from slipway_lite.control.refusals import Refused
 from slipway_lite.control.settings import Settings
@@ -112,8 +112,23 @@ class ControlPlane:
         return self.perform(use_cases.record_transition, task_id, body, expected_version)
 
     def integrate(self, task_id: str, body: Document, *, expected_version: int | None = None) -> Document:
-        """IntegrateResponse."""
+        """IntegrateResponse. :meth:`run_integration` does the work when the repository is configured."""
         return self.perform(use_cases.integrate, task_id, body, expected_version)
+
+    def run_integration(self, task_id: str) -> Document | None:
+        """Integrate on the configured repository and record how it went; ``None`` when none is configured.
+
+        CompleteIntegrateResponse, unless the task was cancelled meanwhile.
+        """
+        plan = repository.plan(self.store, task_id)
+        if plan is None:
+            return None
+
+        def is_wanted() -> bool:
+            return bool(self.perform(use_cases.is_integrating, task_id, plan.run_id)["wanted"])
+
+        outcome = repository.integrate(plan, is_wanted)
+        return self.perform(use_cases.finish_integration, task_id, plan.run_id, outcome)
 
     def complete_integrate(self, task_id: str, body: Document, *, expected_version: int | None = None) -> Document:
         """CompleteIntegrateResponse."""

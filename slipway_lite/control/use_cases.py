@@ -34,6 +34,7 @@ from slipway_lite.control.rules import require_version
 if TYPE_CHECKING:
     from slipway_lite.control.events import Change
     from slipway_lite.control.records import Records
+    from slipway_lite.control.repository import Outcome
     from slipway_lite.control.settings import Settings
 
 Body = dict[str, Any]
@@ -131,6 +132,33 @@ def complete_integrate(
     validate(requests.CompleteIntegrateRequest, body)
     state = _task_at(records, task_id, expected_version)
     return _answer(records, state, integration.decide_integrated(state, body, records.moment))
+
+
+def is_integrating(records: Records, settings: Settings, task_id: str, run_id: str) -> Body:
+    """Whether the integration ``run_id`` is still wanted; writes nothing."""
+    task = records.task(task_id).task
+    wanted = task["state"] == "integrating" and task.get("integration_run", {}).get("run_id") == run_id
+    return {"wanted": wanted}
+
+
+def finish_integration(records: Records, settings: Settings, task_id: str, run_id: str, outcome: Outcome) -> Body:
+    """Record how an integration on a configured repository went.
+
+    The checks' exit code is audited. When the task has moved on meanwhile only the facts are kept: a main line that
+    moved is audited whatever became of the task.
+    """
+    state = records.task(task_id)
+    if outcome.exit_code is not None:
+        payload = {"run_id": run_id, "exit_code": outcome.exit_code, "duration_ms": outcome.duration_ms}
+        records.audit(task_id, (Audit("run.checksCompleted", payload),))
+    if not is_integrating(records, settings, task_id, run_id)["wanted"]:
+        records.audit(task_id, integration.main_audits(outcome.body, outcome.body))
+        return {"task_id": task_id, "state": state.state}
+    return _answer(
+        records,
+        state,
+        integration.decide_integrated(state, outcome.body, records.moment, obstacle=outcome.obstacle),
+    )
 
 
 def publish(
