@@ -157,7 +157,7 @@ def decide_stale_check(
 def _stale_item(
     task_id: str, document: str, read: str | None, current: str | None, moment: Moment
 ) -> dict[str, Any] | None:
-    if current == read or (read is None and current is not None):
+    if current is not None and read in (None, current):
         return None
     return {
         "task_id": task_id,

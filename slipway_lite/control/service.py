@@ -171,6 +171,30 @@ class ControlPlane:
         """AuditEventList."""
         return self._read(queries.audit_events(self.store, task_id))
 
+    def list_checkpoints(self, task_id: str) -> Document:
+        """CheckpointList, oldest first."""
+        return self._read(queries.checkpoints(self.store, task_id))
+
+    def list_retrospectives(self, task_id: str) -> Document:
+        """RetrospectiveList, newest generation first."""
+        return self._read(queries.retrospectives(self.store, task_id))
+
+    def list_bundles(self, task_id: str) -> Document:
+        """BundleList, oldest first."""
+        return self._read(queries.context_bundles(self.store, task_id))
+
+    def get_run(self, run_id: str) -> Document:
+        """The task as a Run."""
+        return self._read(queries.run(self.store, run_id))
+
+    def get_timeline(self, run_id: str) -> Document:
+        """Timeline of a Run."""
+        return self._read(queries.timeline(self.store, run_id))
+
+    def get_chunks(self, body: Document) -> Document:
+        """GetChunksResponse."""
+        return self._read(queries.get_chunks(self.store, body))
+
     def get_job(self, job_id: str) -> Document:
         """JobStatusResponse."""
         return self._read(queries.job(self.store, job_id))
