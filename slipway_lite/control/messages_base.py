@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic.json_schema import GenerateJsonSchema
 
 from slipway_lite.control import instants, refs
@@ -126,4 +134,7 @@ Uri = Annotated[str, Field(min_length=1, json_schema_extra={"format": "uri"})]
 DocVersion = Annotated[str, AfterValidator(_no_colon), Field(min_length=1, max_length=100, pattern=r"^[^:]+$")]
 Unique = Annotated[list[T], AfterValidator(_unique), Field(json_schema_extra={"uniqueItems": True})]
 Scalar = str | int | float | bool
-Metadata = dict[str, Scalar | None]
+Metadata = dict[
+    str, Annotated[Scalar | None, WithJsonSchema({"type": ["string", "number", "integer", "boolean", "null"]})]
+]
+"""The one place where null is a value: the contract's open maps of scalars."""

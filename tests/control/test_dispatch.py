@@ -119,9 +119,7 @@ def test_the_envelope_is_compiled_and_kept_on_the_job(world: World) -> None:
     assert job["metadata"]["instruction_envelope_version"] == "2.0"
     assert job["context"]["instruction_envelope_ref"] == f"envelope:{job['job_id']}:plan"
     assert world.plane.get_job(job["job_id"])["job"]["instruction_envelope"] == envelope
-    assert job["input_prompt"] == (
-        "PLAN task: Add a schema\n\nObjective: Fix the contract\n\nDescription: More words"
-    )
+    assert job["input_prompt"] == ("PLAN task: Add a schema\n\nObjective: Fix the contract\n\nDescription: More words")
 
 
 def test_lmstudio_takes_only_low_risk_plan_and_dev_and_never_changes_the_worker(world: World) -> None:

@@ -30,7 +30,14 @@ def test_every_rfc_3339_time_has_one_wire_form(text: str, wire: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "2026-07-12", "2026-07-12T00:00:00", "2026-13-01T00:00:00Z", "2026-07-12T00:00:00+9", "0001-01-01T00:00:00+01:00"],
+    [
+        "",
+        "2026-07-12",
+        "2026-07-12T00:00:00",
+        "2026-13-01T00:00:00Z",
+        "2026-07-12T00:00:00+9",
+        "0001-01-01T00:00:00+01:00",
+    ],
 )
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):

@@ -54,7 +54,7 @@ def test_configuration_then_size(found: dict[str, Any], level: str) -> None:
 
 
 def test_a_persons_override_wins() -> None:
-    assert risk.assess({"secrets_referenced": True}, "low") == ("low", ["secrets_referenced", "no_test_coverage"])
+    assert risk.assess({"secrets_referenced": True}, "low") == ("low", ["secrets_referenced"])
 
 
 def test_factors_of_a_result() -> None:

@@ -74,12 +74,18 @@ class World:
     def result(self, task_id: str, job: dict[str, Any], **members: Any) -> dict[str, Any]:
         return self.plane.apply_result(task_id, result_body(job["job_id"], **members))
 
-    def fail(self, task_id: str, job: dict[str, Any], failure_class: str = "retryable_transient", **members: Any) -> Any:
+    def fail(
+        self, task_id: str, job: dict[str, Any], failure_class: str = "retryable_transient", **members: Any
+    ) -> Any:
         return self.plane.apply_result(task_id, failed_body(job["job_id"], failure_class, **members))
 
     def work(self, task_id: str, stage: str, **members: Any) -> dict[str, Any]:
         """Dispatch ``stage`` and hand in a success that suits it."""
-        suits: dict[str, Any] = {"plan": {}, "dev": {"patch_ref": PATCH}, "acceptance": {"verdict": {"outcome": "accept"}}}
+        suits: dict[str, Any] = {
+            "plan": {},
+            "dev": {"patch_ref": PATCH},
+            "acceptance": {"verdict": {"outcome": "accept"}},
+        }
         return self.result(task_id, self.dispatch(task_id, stage), **(suits[stage] | members))
 
     def move(self, task_id: str, to_state: str, /, **members: Any) -> dict[str, Any]:
@@ -144,9 +150,7 @@ class World:
             ("developing", lambda: self.dispatch(task_id, "dev")),
             (
                 "dev_completed",
-                lambda: self.result(
-                    task_id, self.redispatched(task_id), patch_ref=PATCH, test_results=[REGRESSION]
-                ),
+                lambda: self.result(task_id, self.redispatched(task_id), patch_ref=PATCH, test_results=[REGRESSION]),
             ),
             ("accepting", lambda: self.dispatch(task_id, "acceptance")),
             ("accepted", lambda: self._accept(task_id)),
