@@ -27,6 +27,7 @@ PROGRAM = "slipway"
 NOUNS = {
     "db": "The database file: where it is, what it holds, whether it is sound.",
     "demo": "Drive Runs in a throw-away repository and show what happened.",
+    "serve": "Serve the control plane over HTTP.",
     "turn": "The turn contract: instruct, parse, snapshot, decide, drive and advance agent turns.",
     "schema": "The JSON Schemas of every wire document.",
 }

@@ -25,9 +25,10 @@ WHY = {
 
 
 def _projectors() -> list[Any]:
+    from slipway_lite.control.projections import TaskProjector
     from slipway_lite.protocol.replay import RunProjector
 
-    return [RunProjector()]
+    return [RunProjector(), TaskProjector()]
 
 
 @app.command()

@@ -21,9 +21,22 @@ APPEND_ONLY: dict[str, tuple[str, ...]] = {
     "workflow_snapshots": (
         "snapshot_sha256", "source_revision", "repository_state", "unit_id", "snapshot", "readings",
     ),
+    "state_transition_events": (
+        "event_id", "task_id", "from_state", "to_state", "actor_type", "actor_id", "occurred_at", "job_id", "document",
+    ),
+    "audit_events": (
+        "event_id", "event_type", "task_id", "run_id", "job_id", "actor_type", "actor_id", "occurred_at", "payload",
+        "provenance",
+    ),
+    "documents": ("doc_id", "doc_type", "title", "path", "version", "content"),
+    "retrospectives": ("retrospective_id", "task_id", "generation", "generated_at", "document"),
 }  # fmt: skip
 
 PROJECTIONS: dict[str, tuple[str, ...]] = {
     "run": ("runs", "run_actions", "run_activities", "run_findings", "run_answers", "git_observations"),
-}
+    "task": (
+        "tasks", "worker_jobs", "worker_results", "checkpoints", "approvals", "context_bundles", "doc_acks",
+        "entity_links", "sync_events",
+    ),
+}  # fmt: skip
 """Projection tables by the prefix of the journal streams they are replayed from (``run:<id>``)."""

@@ -14,6 +14,7 @@ from slipway_lite.errors import SlipwayError
 from slipway_lite.store import connection, sqlite
 from slipway_lite.store.connection import Store, failure, open_store
 from slipway_lite.store.journal import head
+from slipway_lite.store.reading import read_store
 from tests.store.files import AT, directory_state, event, filled, plain
 
 
@@ -57,7 +58,7 @@ def test_any_file_name_is_taken_literally(tmp_path: Path, name: str) -> None:
     with filled(tmp_path / name):
         pass
     assert [item.name for item in tmp_path.iterdir()] == [name]
-    assert connection.read_store(str(tmp_path / name), lambda store: head(store.connection))[0] == 4
+    assert read_store(str(tmp_path / name), lambda store: head(store.connection))[0] == 4
 
 
 def test_a_file_that_is_no_database_is_refused_untouched(tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_a_second_writer_gets_its_turn(path: Path) -> None:
 def test_readers_do_not_wait_for_a_writer(path: Path) -> None:
     with filled(path) as store, store.immediate() as tx:
         event(tx, "note:b", 2)
-        assert connection.read_store(str(path), lambda other: head(other.connection))[0] == 4
+        assert read_store(str(path), lambda other: head(other.connection))[0] == 4
 
 
 def test_opening_waits_for_a_lock_and_gives_up_as_busy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from slipway_lite.errors import SlipwayError
-from slipway_lite.store import connection, sqlite
+from slipway_lite.store import reading, sqlite
 from slipway_lite.store.connection import Store, open_store
 from slipway_lite.store.journal import head
 from slipway_lite.store.reading import read_store
@@ -99,7 +99,7 @@ def test_a_writer_that_comes_and_stays_is_read_as_a_live_one(path: Path) -> None
 
 
 def test_a_file_that_never_rests_is_read_as_a_live_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_READ_ATTEMPTS", 3)
+    monkeypatch.setattr(reading, "_ATTEMPTS", 3)
     filled(path).close()
     tries = []
 

@@ -1,0 +1,44 @@
+"""Request bodies: bytes to a plain document, strictly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slipway_lite.canon import NotAnInteger, decode
+from slipway_lite.control.refusals import Refused
+from slipway_lite.errors import InvalidDocument
+
+BODY_LIMIT = 1 << 20
+"""Bytes of a request body (control-plane §13.15)."""
+
+
+def decode_body(raw: bytes) -> Any:
+    """The document in ``raw``.
+
+    Raises :class:`Refused`: BODY_TOO_LARGE, or INVALID_REQUEST for anything but one strict JSON value.
+    """
+    if len(raw) > BODY_LIMIT:
+        raise too_large()
+    try:
+        return _with_floats(decode(raw, BODY_LIMIT))
+    except InvalidDocument as error:
+        raise Refused("INVALID_REQUEST", error.message) from None
+
+
+def too_large() -> Refused:
+    """413 for a body over the cap."""
+    return Refused("BODY_TOO_LARGE", f"A body has at most {BODY_LIMIT} bytes.")
+
+
+def _with_floats(value: Any) -> Any:
+    """``value`` with its numbers that are no 64-bit integers as floats, refusing those that no float holds."""
+    if isinstance(value, NotAnInteger):
+        number = float(value)
+        if number in (float("inf"), float("-inf")):
+            raise Refused("INVALID_REQUEST", "A number is too large.")
+        return number
+    if isinstance(value, dict):
+        return {key: _with_floats(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_floats(item) for item in value]
+    return value

@@ -1,0 +1,152 @@
+"""The OpenAPI 3.1 document, made from the route table and the models, with the seed's component names."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pydantic.json_schema import models_json_schema
+
+from slipway_lite import __version__
+from slipway_lite.control.messages_base import WireSchema
+from slipway_lite.control.messages_read import Health
+from slipway_lite.control.messages_request import ErrorResponse
+from slipway_lite.control.refusals import HTTP_STATUS
+from slipway_lite.http.routes import ROUTES
+
+if TYPE_CHECKING:
+    from slipway_lite.control.messages_base import Message
+    from slipway_lite.http.routes import Route
+
+REF = "#/components/schemas/{model}"
+EVERYWHERE = (401, 403, 503)
+WITH_BODY = (413,)
+_PARAMETER = re.compile(r"\{(\w+)\}")
+
+
+def document() -> dict[str, Any]:
+    """The whole document."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route in ROUTES:
+        paths.setdefault(route.path, {})[route.method.lower()] = operation(route)
+    paths["/healthz"] = {"get": _health()}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "slipway-lite control plane",
+            "version": __version__,
+            "description": "Tasks, jobs, results, acceptance, integrate and publish over one SQLite file.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": component_schemas(),
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"bearer": []}],
+    }
+
+
+def component_schemas() -> dict[str, Any]:
+    """The JSON Schema of every model on the wire, by its name."""
+    models: dict[str, type[Message]] = {}
+    for route in ROUTES:
+        for model in (route.body, route.answer):
+            if model is not None:
+                models[model.__name__] = model
+    for model in (ErrorResponse, Health):
+        models[model.__name__] = model
+    _, definitions = models_json_schema(
+        [(model, "validation") for model in models.values()], ref_template=REF, schema_generator=WireSchema
+    )
+    return dict(sorted(definitions["$defs"].items()))
+
+
+def operation(route: Route) -> dict[str, Any]:
+    """The operation object of one route."""
+    described = (route.call.__doc__ or "").strip().partition("\n")[0]
+    found: dict[str, Any] = {
+        "operationId": route.name,
+        "summary": described,
+        "parameters": _parameters(route),
+        "responses": _responses(route),
+    }
+    if route.body is not None:
+        found["requestBody"] = {
+            "required": not route.optional_body,
+            "content": {"application/json": {"schema": _ref(route.body)}},
+        }
+    return found
+
+
+def statuses(route: Route) -> tuple[int, ...]:
+    """Every error status that a route may answer with."""
+    return tuple(sorted({*route.errors, *EVERYWHERE, *(WITH_BODY if route.body is not None else ())}))
+
+
+def _parameters(route: Route) -> list[dict[str, Any]]:
+    text = {"type": "string", "minLength": 1}
+    found: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": text} for name in _PARAMETER.findall(route.path)
+    ]
+    if route.versioned:
+        found.append(
+            {
+                "name": "If-Match",
+                "in": "header",
+                "required": False,
+                "description": "The version the caller expects, in double quotes; another one is 409.",
+                "schema": {"type": "string", "pattern": '^"[0-9]{1,18}"$'},
+            }
+        )
+    if route.paged:
+        found += [
+            {
+                "name": "limit",
+                "in": "query",
+                "required": False,
+                "schema": {"type": "integer", "minimum": 1, "maximum": 500, "default": 100},
+            },
+            {
+                "name": "offset",
+                "in": "query",
+                "required": False,
+                "schema": {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0},
+            },
+            {
+                "name": "state",
+                "in": "query",
+                "required": False,
+                "description": "Task states, separated by commas.",
+                "schema": {"type": "string"},
+            },
+        ]
+    return found
+
+
+def _responses(route: Route) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        str(route.status): {
+            "description": (route.answer.__doc__ or "").strip().partition("\n")[0],
+            "content": {"application/json": {"schema": _ref(route.answer)}},
+        }
+    }
+    for status in statuses(route):
+        codes = ", ".join(code for code, number in HTTP_STATUS.items() if number == status)
+        found[str(status)] = {
+            "description": f"Refused: {codes}.",
+            "content": {"application/json": {"schema": _ref(ErrorResponse)}},
+        }
+    return found
+
+
+def _health() -> dict[str, Any]:
+    return {
+        "operationId": "health",
+        "summary": "The server is alive.",
+        "security": [{}],
+        "responses": {"200": {"description": "Alive.", "content": {"application/json": {"schema": _ref(Health)}}}},
+    }
+
+
+def _ref(model: type[Message]) -> dict[str, str]:
+    return {"$ref": REF.format(model=model.__name__)}
