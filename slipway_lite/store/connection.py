@@ -38,9 +38,21 @@ class Store:
         self._writes = writes
 
     def rows(self, sql: str, parameters: Any = ()) -> list[Any]:
-        """Every row of one SELECT, as tuples."""
+        """Every row of one SELECT, as tuples.
+
+        Text that is no UTF-8 any more comes back with U+FFFD: then a digest refuses its row, and not a read the file.
+        """
         try:
-            return self.connection.execute(sql, parameters).fetchall()
+            try:
+                return self.connection.execute(sql, parameters).fetchall()
+            except sqlite.OperationalError as error:
+                if not sqlite.is_undecodable(error):
+                    raise
+            self.connection.text_factory = _replacing
+            try:
+                return self.connection.execute(sql, parameters).fetchall()
+            finally:
+                self.connection.text_factory = str
         except sqlite.DatabaseError as error:
             raise failure(error, "read") from error
 
@@ -98,6 +110,10 @@ class Immediate:
             raise failure(error, phase) from error
 
 
+def _replacing(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
 def failure(error: sqlite.DatabaseError, phase: str) -> SlipwayError:
     """``error`` as one of ours. ``phase`` is open, begin, read, write or commit."""
     if sqlite.is_busy(error):
@@ -109,12 +125,17 @@ def failure(error: sqlite.DatabaseError, phase: str) -> SlipwayError:
         "read",
         "begin",
     ):
-        return SlipwayError("database_unreadable", "The file is not a sound SQLite database.")
+        return unsound()
     if phase == "open":
         return SlipwayError("database_unavailable", f"The database cannot be opened: {error}.")
     if phase == "commit" and getattr(error, "sqlite_errorcode", 0) & 0xFF == _IOERR:
         return SlipwayError("database_ambiguous", "The disk failed during a commit; the write may be durable or not.")
     return SlipwayError("database_failed", f"The database refused a {phase}: {error}.")
+
+
+def unsound() -> SlipwayError:
+    """Also for a damaged schema of which SQLite's own message quotes bytes that are no text."""
+    return SlipwayError("database_unreadable", "The file is not a sound SQLite database.")
 
 
 def open_store(path: str) -> Store:
@@ -144,6 +165,9 @@ def _prepared(path: str) -> Connection:
     except sqlite.DatabaseError as error:
         connection.close()
         raise failure(error, "open") from error
+    except UnicodeDecodeError as error:
+        connection.close()
+        raise unsound() from error
     except BaseException:
         connection.close()
         raise

@@ -76,10 +76,14 @@ def statements(step: str) -> list[str]:
     return [part for part in script.split(";\n") if part.strip()]
 
 
+def refusals(table: str) -> dict[str, str]:
+    """The triggers that make ``table`` append-only, by name, and what each of them refuses."""
+    return {f"{table}_refuses_{verb}": verb for verb in ("update", "delete")}
+
+
 def protect(connection: Connection, table: str) -> None:
     """Let ``table`` refuse UPDATE and DELETE: its rows are facts."""
-    for verb in ("update", "delete"):
+    for name, verb in refusals(table).items():
         connection.execute(
-            f"create trigger {table}_refuses_{verb} before {verb} on {table} "
-            f"begin select raise(abort, '{table} is append-only'); end"
+            f"create trigger {name} before {verb} on {table} begin select raise(abort, '{table} is append-only'); end"
         )

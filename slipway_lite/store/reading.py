@@ -13,7 +13,7 @@ import os
 
 from slipway_lite.errors import SlipwayError
 from slipway_lite.store import gate, migrations, sqlite
-from slipway_lite.store.connection import Store, connect, failure
+from slipway_lite.store.connection import Store, connect, failure, unsound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def read_store(path: str, work: Callable[[Store], T]) -> T:
                     continue
                 if isinstance(error, sqlite.DatabaseError):
                     raise failure(error, "read") from error
+                if isinstance(error, UnicodeDecodeError):
+                    raise unsound() from error
                 raise
             if _resting(path) == before:
                 return result
@@ -62,6 +64,8 @@ def _read_live(path: str, work: Callable[[Store], T]) -> T:
         return work(Store(connection, path))
     except sqlite.DatabaseError as error:
         raise failure(error, "read") from error
+    except UnicodeDecodeError as error:
+        raise unsound() from error
     finally:
         connection.close()
 

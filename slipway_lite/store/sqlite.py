@@ -37,3 +37,8 @@ def is_busy(error: Exception) -> bool:
     """Whether SQLite gave up waiting for another connection's lock (SQLITE_BUSY and its extended codes)."""
     code = getattr(error, "sqlite_errorcode", None)
     return code & 0xFF == 5 if code is not None else "locked" in str(error)
+
+
+def is_undecodable(error: Exception) -> bool:
+    """Whether a text column held bytes that are no UTF-8; that error is the module's own and has no code."""
+    return "Could not decode to UTF-8" in str(error)

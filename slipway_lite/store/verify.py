@@ -7,13 +7,14 @@ What this cannot tell alone: a tail that was cut off cleanly, or a chain that it
 from __future__ import annotations
 
 from slipway_lite.store.journal import ledger_sha256, payload_sha256
+from slipway_lite.store.migrations import refusals
 from slipway_lite.store.projections import differences
 from slipway_lite.store.sqlite import DatabaseError
-from slipway_lite.store.tables import APPEND_ONLY, GENESIS_SHA256
+from slipway_lite.store.tables import APPEND_ONLY, GENESIS_SHA256, LEDGER, PROJECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from slipway_lite.store.connection import Store
@@ -38,12 +39,19 @@ def verify(
     must still be in the chain.
     """
     problems: list[Problem] = []
+    rows, last = 0, (0, GENESIS_SHA256)
     try:
+        problems += _schema(store)
+        if any(problem["problem"] == "is missing" for problem in problems):
+            return _report(rows, last, problems)
+        # Text that is no UTF-8 any more must be named by its row, so it is read as what cannot be encoded.
+        store.connection.text_factory = _any_text
         rows, last = _ledger(store, problems)
         for table in APPEND_ONLY:
             problems += _payloads(store, table)
         if head is not None:
             problems += _earlier_head(store, head)
+        store.connection.text_factory = str
         for projector in projectors:
             rows_off, unreplayable = differences(store, projector, progress)
             problems += [_problem(*row) for row in rows_off]
@@ -58,8 +66,36 @@ def verify(
         ]
     except DatabaseError as error:
         problems.append(_problem("(file)", "-", f"cannot be read any further: {error}"))
-        rows, last = 0, (0, GENESIS_SHA256)
-    return {"ledger_rows": rows, "head": {"seq": last[0], "sha256": last[1]}, "problems": problems}
+    finally:
+        store.connection.text_factory = str
+    return _report(rows, last, problems)
+
+
+def _report(rows: int, head: tuple[int, str], problems: list[Problem]) -> dict[str, Any]:
+    return {"ledger_rows": rows, "head": {"seq": head[0], "sha256": head[1]}, "problems": problems}
+
+
+def _any_text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _schema(store: Store) -> Iterator[Problem]:
+    """Tables that are gone, and append-only tables that would no longer refuse a change."""
+    found = {name for (name,) in store.connection.execute("select name from main.sqlite_schema")}
+    for table in (LEDGER, *APPEND_ONLY, *(table for tables in PROJECTIONS.values() for table in tables)):
+        if table not in found:
+            yield _problem(table, "-", "is missing")
+    for table in (LEDGER, *APPEND_ONLY):
+        if table in found and not found.issuperset(refusals(table)):
+            yield _problem(table, "-", "no longer refuses changes")
+
+
+def _digest(recipe: Callable[..., str], *fields: Any) -> str | None:
+    """The digest of a row; ``None`` for one that never was a row of ours, because it has no UTF-8."""
+    try:
+        return recipe(*fields)
+    except UnicodeEncodeError:
+        return None
 
 
 def _ledger(store: Store, problems: list[Problem]) -> tuple[int, tuple[int, str]]:
@@ -74,7 +110,7 @@ def _ledger(store: Store, problems: list[Problem]) -> tuple[int, tuple[int, str]
             count = seq
         elif prev != previous:
             problems.append(_problem("ledger", str(seq), "does not continue the row before it"))
-        if digest != ledger_sha256(seq, at, kind, stream, sequence, payload, prev):
+        if digest != _digest(ledger_sha256, seq, at, kind, stream, sequence, payload, prev):
             problems.append(_problem("ledger", str(seq), "was changed"))
         if kind not in APPEND_ONLY:
             problems.append(_problem("ledger", str(seq), "is of a kind that does not exist"))
@@ -101,7 +137,7 @@ def _payloads(store: Store, table: str) -> Iterator[Problem]:
     ):
         if (kind, found_stream, found_sequence, found_at) != (table, stream, sequence, at):
             yield _problem(table, str(seq), "is not the row that the ledger has there")
-        elif payload != payload_sha256(table, stream, sequence, at, tuple(values)):
+        elif payload != _digest(payload_sha256, table, stream, sequence, at, tuple(values)):
             yield _problem(table, str(seq), "was changed")
     for (seq,) in store.connection.execute(
         f"select l.seq from ledger l where l.kind = ? and l.seq not in (select seq from {table}) order by l.seq",
