@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from slipway_lite.store.connection import Store, open_store
+from tests.scripted_host import Host, database, repository, suggest, whole_run
+from tests.store.files import AT, filled
 
 
 @pytest.fixture
@@ -18,3 +21,27 @@ def path(tmp_path: Path) -> Path:
 def store(path: Path) -> Iterator[Store]:
     with open_store(str(path)) as opened:
         yield opened
+
+
+@pytest.fixture
+def small(path: Path) -> Path:
+    """Three events of two streams and one material."""
+    filled(path).close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a repository in which two Runs went on."""
+    root = repository(tmp_path_factory.mktemp("verify") / "repo")
+    whole_run(root)
+    Host(root, "Second").submit(suggested_actions=suggest("clarify"))
+    with open_store(str(database(root))) as store, store.immediate() as tx:
+        tx.append("materials", "material:m", 1, AT, "m", 5, "hello")
+    return database(root)
+
+
+@pytest.fixture
+def real(pristine: Path, tmp_path: Path) -> Path:
+    """A copy of it to be spoiled."""
+    return Path(shutil.copy(pristine, tmp_path / "slipway.db"))

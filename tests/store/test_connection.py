@@ -71,6 +71,17 @@ def test_a_file_that_is_no_database_is_refused_untouched(tmp_path: Path) -> None
     assert directory_state(tmp_path) == before
 
 
+def test_a_schema_that_is_no_text_is_refused(path: Path) -> None:
+    filled(path).close()
+    raw = path.read_bytes()
+    assert raw.count(b"create table runs") == 1
+    path.write_bytes(raw.replace(b"create table runs", b"cr\xf3ate table runs"))
+    for open_it in (open_store, lambda place: connection.read_store(place, lambda store: 1)):
+        with pytest.raises(SlipwayError) as refused:
+            open_it(str(path))
+        assert refused.value.code == "database_unreadable"
+
+
 def test_a_place_below_a_file_is_unavailable(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SlipwayError) as refused:

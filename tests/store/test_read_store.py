@@ -85,7 +85,7 @@ def test_a_refusal_from_a_read_that_raced_does_not_count(path: Path) -> None:
 
 def test_a_writer_that_comes_and_stays_is_read_as_a_live_one(path: Path) -> None:
     filled(path).close()
-    writers = []
+    writers: list[Store] = []
 
     def work(store: Store) -> int:
         if not writers:
