@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slipway_lite.store.connection import Store, open_store
-from tests.scripted_host import Host, database, repository, suggest, whole_run
+from tests.machine_host import Host, database, repository, suggest, whole_run
 from tests.store.files import AT, filled
 
 

@@ -74,8 +74,8 @@ def test_a_file_that_is_no_database_is_refused_untouched(tmp_path: Path) -> None
 def test_a_schema_that_is_no_text_is_refused(path: Path) -> None:
     filled(path).close()
     raw = path.read_bytes()
-    assert raw.count(b"create table runs") == 1
-    path.write_bytes(raw.replace(b"create table runs", b"cr\xf3ate table runs"))
+    assert b"CREATE TABLE runs " in raw
+    path.write_bytes(raw.replace(b"CREATE TABLE runs ", b"CREATE T\xf3BLE runs "))
     for open_it in (open_store, lambda place: connection.read_store(place, lambda store: 1)):
         with pytest.raises(SlipwayError) as refused:
             open_it(str(path))

@@ -19,12 +19,13 @@ from slipway_lite.store.tables import GENESIS_SHA256
 from slipway_lite.store.verify import verify
 from tests.store.files import AT, event, filled
 
-PAYLOAD_EVENT = "sha256:ad58e24742f1e6ae8ab2f43b860c09133a8aecd536da65274107df2040301e60"
-PAYLOAD_MATERIAL = "sha256:14083d38031fcc8196506a446f178bcb5445082c60170968a7060c916c505574"
-PAYLOAD_NON_ASCII = "sha256:9df2c46ae5e28615da7116881b17016fab39eff00fdf5fd16b3201dd6e8a3b6a"
-LEDGER_FIRST = "sha256:a8457bcd03e0a9b707e509aa2c0908313010d33212d56a8803286bea07bd4210"
-LEDGER_SECOND = "sha256:b47db99b70bcb92d000e83f5c163416b5ccc161f6c6fb43ae52019634f3c369f"
+PAYLOAD_EVENT = "sha256:9e04e69682cbf69bf392dcccceec6bceef4e77acc62d6f080b86417fe657ba0a"
+PAYLOAD_MATERIAL = "sha256:4f2d9cb786537952e9f185af0185c1f663dea7dc565426231b21cb901c127e64"
+PAYLOAD_NON_ASCII = "sha256:b382233cb45ae2c602dd3f6937372b217ed1a810621f29ffdc2028ae4b86af7a"
+LEDGER_FIRST = "sha256:a68b6093a7540bf0a90e96ce4b02f740912ce99751694e756d8087974b5a79a1"
+LEDGER_SECOND = "sha256:774c11dc4d03d35db95227e176dafa7ccfd77c8f6433f42ffbef55d2f9c7e729"
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+COLUMN = st.none() | st.integers(-2, 12) | st.sampled_from(["", "n", "s", "i1", "1", "12", "s1"])
 
 
 def by_hand(*fields: str) -> str:
@@ -48,10 +49,16 @@ def test_pinned_ledger_digests() -> None:
     assert ledger_sha256(2, AT, "materials", "material:m", 1, PAYLOAD_MATERIAL, first) == LEDGER_SECOND
 
 
-def test_a_payload_digest_covers_table_stream_sequence_time_and_columns() -> None:
-    values = ["run:r", 1, AT, "run_started", "{}"]
-    wanted = by_hand("slipway-lite/row/v1", "journal_events", json.dumps(values, separators=(",", ":")))
-    assert payload_sha256("journal_events", "run:r", 1, AT, ("run_started", "{}")) == wanted
+def test_a_payload_digest_covers_table_stream_sequence_time_and_typed_columns() -> None:
+    wanted = by_hand("slipway-lite/row/v1", "materials", "material:m", "1", AT, "sm", "i5", "n")
+    assert payload_sha256("materials", "material:m", 1, AT, ("m", 5, None)) == wanted
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(COLUMN, COLUMN), min_size=2, max_size=2, unique=True))
+def test_different_columns_have_different_digests(rows: list[tuple[Any, Any]]) -> None:
+    one, other = (payload_sha256("materials", "material:m", 1, AT, row) for row in rows)
+    assert one != other
 
 
 def test_a_ledger_digest_covers_every_column() -> None:
@@ -186,11 +193,7 @@ def test_any_rows_chain_and_verify(rows: list[tuple[str, str, dict[str, Any]]], 
         )
         assert len(written) == len(rows)
         for seq, at, table, stream, sequence, kind, data, prev, digest in written:
-            payload = by_hand(
-                "slipway-lite/row/v1",
-                table,
-                json.dumps([stream, sequence, at, kind, data], ensure_ascii=False, separators=(",", ":")),
-            )
+            payload = by_hand("slipway-lite/row/v1", table, stream, str(sequence), at, f"s{kind}", f"s{data}")
             assert prev == previous
             fields = (seq, at, table, stream, sequence, payload, prev)
             assert digest == by_hand("slipway-lite/ledger/v1", *map(str, fields))

@@ -14,7 +14,7 @@ from slipway_lite.store import migrations
 from slipway_lite.store.connection import open_store
 from slipway_lite.store.migrations import APPLICATION_ID, HEAD, STEPS, statements, version
 from slipway_lite.store.reading import read_store
-from tests.scripted_host import environment
+from tests.machine_host import environment
 from tests.store.files import directory_state, filled, plain
 
 
