@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from slipway_lite.cli import grammar
 from slipway_lite.cli.call import report
 from slipway_lite.cli.noun import noun
+from slipway_lite.cli.output import output_failed
 from slipway_lite.errors import SlipwayError
 
 if TYPE_CHECKING:
@@ -103,10 +104,12 @@ def _parameter(name: str, default: Any, kind: Any) -> inspect.Parameter:
     return inspect.Parameter(name.replace("-", "_"), inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
-def show_help(argv: list[str]) -> int:
-    """Print the help of a machine command; anything else on the line does not matter."""
-    words = next(words for words in grammar.COMMANDS if set(words.split()) <= set(argv))
-    build()([*words.split(), "--help"], prog_name=PROGRAM, standalone_mode=False)
+def show_help(command: grammar.Command) -> int:
+    """Print the help of a machine command; anything else on its line does not matter."""
+    try:
+        build()([*command.words.split(), "--help"], prog_name=PROGRAM, standalone_mode=False)
+    except OSError as error:
+        raise output_failed() from error
     return 0
 
 
@@ -123,6 +126,9 @@ def execute(argv: list[str]) -> int:
         status = app(argv, prog_name=PROGRAM, standalone_mode=False)
     except SlipwayError as error:
         return report(error, argv)
+    except OSError:
+        # Commands turn their own into refusals; what is left is Typer writing help.
+        return report(output_failed(), argv)
     except (KeyboardInterrupt, typer.Abort):
         sys.stderr.write("Interrupted.\n")
         return 130

@@ -16,6 +16,9 @@ from slipway_lite.store.reading import read_store
 
 app = noun("The database file: where it is, what it holds, whether it is sound.")
 
+SEQ_DIGITS = 18
+"""More than a chain has rows; every such number is an integer of SQLite."""
+
 WHY = {
     "option": "given with --db",
     "environment": "given in SLIPWAY_DB",
@@ -93,7 +96,7 @@ def verify(
         first = report["problems"][0]
         raise SlipwayError(
             "database_not_verified",
-            f"{len(report['problems'])} rows are not what was written; the first is {first['table']} {first['row']}, "
+            f"Problems found: {len(report['problems'])}. The first is {first['table']} {first['row']}, "
             f"which {first['problem']}.",
             details=report,
         )
@@ -106,7 +109,7 @@ def verify(
 
 def _noted_head(text: str) -> tuple[int, str]:
     seq, _, digest = text.strip().partition(":")
-    if not (seq.isascii() and seq.isdigit() and is_digest(digest)):
+    if not (seq.isascii() and seq.isdigit() and len(seq) <= SEQ_DIGITS and is_digest(digest)):
         raise UsageError("invalid_head", "--head takes SEQ:SHA256 as `slipway db head` prints it.")
     return int(seq), digest
 
@@ -125,7 +128,7 @@ def rebuild(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = F
     if unreplayable:
         raise SlipwayError(
             "journal_unreplayable",
-            f"{len(unreplayable)} journals do not replay to their end; the projections hold what they gave.",
+            f"Journals that do not replay to their end: {len(unreplayable)}. The projections hold what they gave.",
             details=document,
         )
     emit(document, json, ["Every projection was rebuilt from its journal."])

@@ -258,14 +258,16 @@ def _take(parsed: Parsed, name: str, kind: str, value: str) -> None:
 
 def _integer(name: str, text: str) -> int:
     """A signed 64-bit integer in decimal, ``0x``, ``0o``, ``0b`` or leading-zero octal, underscores between digits."""
+    negative = text[:1] == "-"
     digits = text[1:] if text[:1] in ("+", "-") else text
+    plain = digits.replace("_", "")
     try:
-        if not digits.isascii() or not digits[:1].isdigit() or digits[-1:] == "_" or "__" in digits:
+        if not (plain.isascii() and plain.isalnum()) or not digits[0].isdigit() or digits[-1] == "_" or "__" in digits:
             raise ValueError
-        octal = (digits[:1] == "0" and digits[1:2].isdigit()) or digits[:2] == "0_"
-        value = int(digits.replace("_", ""), 8) if octal else int(digits, 0)
+        octal = (digits[0] == "0" and digits[1:2].isdigit()) or digits[:2] == "0_"
+        value = int(plain, 8) if octal else int(digits, 0)
     except ValueError:
         raise usage(f"--{name} needs a whole number.") from None
-    if value > 2**63 - 1:
+    if value > 2**63 - (not negative):
         raise usage(f"--{name} is out of range.")
-    return -value if text[:1] == "-" else value
+    return -value if negative else value

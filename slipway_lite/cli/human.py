@@ -24,9 +24,14 @@ def as_status_json(document: dict[str, Any]) -> str:
     return text + "\n"
 
 
+def harmless(text: str) -> str:
+    """``text`` with every character replaced that could steer a terminal."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
 def visible(text: str) -> str:
-    """``text`` on one line, with every control character replaced, so that it cannot steer a terminal."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text.split()))
+    """``text`` on one line, harmless."""
+    return harmless(" ".join(text.split()))
 
 
 def shortened(text: str) -> str:
@@ -42,7 +47,7 @@ def choices(step: dict[str, Any]) -> list[str]:
     for variant in step["variants"]:
         missing = [item for item in variant["inputs"] if item["required"]]
         if not missing:
-            lines.append(f"  - {variant['id']}: {posix(variant['base_argv'])}")
+            lines.append(f"  - {variant['id']}: {harmless(posix(variant['base_argv']))}")
             continue
         wanted = ", ".join(_wanted(item) for item in missing)
         lines.append(f"  - {variant['id']}: needs {wanted}")

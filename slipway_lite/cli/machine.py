@@ -36,7 +36,7 @@ def run(argv: list[str]) -> int:
         if parsed.help:
             from slipway_lite.cli.app import show_help
 
-            return show_help(argv)
+            return show_help(parsed.command)
         call = Call(parsed)
         text = HANDLERS[parsed.command.words](call)
         print_answer(call, text)

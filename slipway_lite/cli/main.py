@@ -13,8 +13,10 @@ def main() -> None:
     streams.guard()
     argv = sys.argv[1:]
     status = execute(argv)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        # A stream that was closed at the start is None.
+        if stream is not None:
+            stream.flush()
     # Nothing is left to clean up: the database is closed, the streams are flushed. Tearing the interpreter down
     # would cost a machine command a tenth of its time.
     os._exit(status)

@@ -15,11 +15,19 @@ if TYPE_CHECKING:
 
 def emit(document: Any, as_json: bool, lines: Iterable[str]) -> None:
     """Print ``document`` as one JSON line, or ``lines`` for people. Raises ``output_failed`` when it is not taken."""
-    text = encode(document) + "\n" if as_json else "".join(f"{line}\n" for line in lines)
+    put(encode(document) + "\n" if as_json else "".join(f"{line}\n" for line in lines))
+
+
+def put(text: str) -> None:
+    """Print ``text`` as it is. Raises ``output_failed`` when it is not taken."""
     try:
         streams.write(1, text)
     except OSError as error:
-        raise SlipwayError("output_failed", "The answer could not be written to standard output.") from error
+        raise output_failed() from error
+
+
+def output_failed() -> SlipwayError:
+    return SlipwayError("output_failed", "The answer could not be written to standard output.")
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:

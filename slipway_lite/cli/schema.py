@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from slipway_lite.cli.noun import noun
-from slipway_lite.cli.output import emit
+from slipway_lite.cli.output import emit, put
 from slipway_lite.cli.place import JsonOption
 from slipway_lite.errors import UsageError
 from slipway_lite.resources import schema_names, schema_text
@@ -33,4 +33,4 @@ def show(name: Annotated[str, typer.Argument(help="A name that `slipway schema l
     """
     if name not in schema_names():
         raise UsageError("unknown_schema", "There is no such schema. `slipway schema list` names them.")
-    typer.echo(schema_text(name).rstrip("\n"))
+    put(schema_text(name))

@@ -114,12 +114,21 @@ class Discovery:
                 answers = self._one_by_one()
             return Workspace(*(_canonical(raw) for raw in answers))
         except GitDeadline as error:
-            raise SlipwayError(
-                "git_repository_unavailable",
-                "Git did not answer in time. Check the repository with `slipway doctor`.",
-            ) from error
+            raise self._unavailable() from error
         except (GitError, OSError, ValueError) as error:
             raise _required() from error
+
+    def _unavailable(self) -> SlipwayError:
+        from slipway_lite.protocol.next import command
+
+        again = command(
+            unavailable_identity(self.directory), "retry-doctor", "doctor", "--root", self.directory, "--json"
+        )
+        return SlipwayError(
+            "git_repository_unavailable",
+            "Git did not answer in time. Check the repository with `slipway doctor`.",
+            next=again,
+        )
 
     def _one_by_one(self) -> list[bytes]:
         """A path with a line feed in it cannot be told from two paths; ask for each alone."""

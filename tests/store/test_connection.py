@@ -15,6 +15,7 @@ from slipway_lite.store import connection, sqlite
 from slipway_lite.store.connection import Store, failure, open_store
 from slipway_lite.store.journal import head
 from slipway_lite.store.reading import read_store
+from slipway_lite.store.reading import read_store
 from tests.store.files import AT, directory_state, event, filled, plain
 
 
@@ -76,7 +77,7 @@ def test_a_schema_that_is_no_text_is_refused(path: Path) -> None:
     raw = path.read_bytes()
     assert b"CREATE TABLE runs " in raw
     path.write_bytes(raw.replace(b"CREATE TABLE runs ", b"CREATE T\xf3BLE runs "))
-    for open_it in (open_store, lambda place: connection.read_store(place, lambda store: 1)):
+    for open_it in (open_store, lambda place: read_store(place, lambda store: 1)):
         with pytest.raises(SlipwayError) as refused:
             open_it(str(path))
         assert refused.value.code == "database_unreadable"

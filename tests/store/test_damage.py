@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slipway_lite.errors import SlipwayError
-from slipway_lite.store.connection import read_store
+from slipway_lite.store.reading import read_store
 from tests.store.files import dump
 from tests.store.tampering import problems
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from slipway_lite.store import sqlite
-from slipway_lite.store.connection import read_store
+from slipway_lite.store.reading import read_store
 from slipway_lite.store.facts import facts
 from slipway_lite.store.journal import head
 from slipway_lite.store.migrations import HEAD
