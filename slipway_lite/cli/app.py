@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -129,9 +128,6 @@ def execute(argv: list[str]) -> int:
     except OSError:
         # Commands turn their own into refusals; what is left is Typer writing help.
         return report(output_failed(), argv)
-    except (KeyboardInterrupt, typer.Abort):
-        sys.stderr.write("Interrupted.\n")
-        return 130
     except Exception as error:
         # Usage errors of Typer's own parser, told by their shape: their classes are private to Typer.
         if not hasattr(error, "format_message"):

@@ -7,12 +7,18 @@ import sys
 
 from slipway_lite.cli import streams
 
+INTERRUPTED = 130
+"""What a shell gives for a command that SIGINT ended."""
+
 
 def main() -> None:
     """Run the command line in ``sys.argv`` and leave with its exit status."""
     streams.guard()
     argv = sys.argv[1:]
-    status = execute(argv)
+    try:
+        status = execute(argv)
+    except KeyboardInterrupt:
+        status = INTERRUPTED
     for stream in (sys.stdout, sys.stderr):
         # A stream that was closed at the start is None.
         if stream is not None:

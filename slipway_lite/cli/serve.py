@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 import typer
 
 from slipway_lite.cli.files import read_regular
+from slipway_lite.cli.noun import noun
 from slipway_lite.cli.place import DatabaseOption, RootOption, database
 from slipway_lite.errors import UsageError
 
-app = typer.Typer(help="Serve the control plane over HTTP.")
+app = noun("Serve the control plane over HTTP.")
 
 TOKEN_VARIABLE = "SLIPWAY_TOKEN"
 TOKEN_FILE_LIMIT = 1 << 16
