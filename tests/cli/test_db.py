@@ -12,8 +12,8 @@ import pytest
 
 from slipway_lite.cli.db import WHY
 from slipway_lite.store.connection import open_store
-from slipway_lite.store.reading import read_store
 from slipway_lite.store.journal import head
+from slipway_lite.store.reading import read_store
 from slipway_lite.store.tables import GENESIS_SHA256
 from tests.machine_host import COMMAND, Host, database, environment, invoke, process, whole_run
 from tests.store.files import directory_state, dump, plain

@@ -7,8 +7,8 @@ from typing import Any
 
 from slipway_lite.protocol.replay import RunProjector
 from slipway_lite.store import sqlite
-from slipway_lite.store.reading import read_store
 from slipway_lite.store.journal import ledger_sha256, payload_sha256
+from slipway_lite.store.reading import read_store
 from slipway_lite.store.tables import APPEND_ONLY, GENESIS_SHA256, LEDGER
 from slipway_lite.store.verify import verify
 from tests.store.files import plain

@@ -15,7 +15,6 @@ from slipway_lite.store import connection, sqlite
 from slipway_lite.store.connection import Store, failure, open_store
 from slipway_lite.store.journal import head
 from slipway_lite.store.reading import read_store
-from slipway_lite.store.reading import read_store
 from tests.store.files import AT, directory_state, event, filled, plain
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from slipway_lite.store import sqlite
-from slipway_lite.store.reading import read_store
 from slipway_lite.store.facts import facts
 from slipway_lite.store.journal import head
 from slipway_lite.store.migrations import HEAD
+from slipway_lite.store.reading import read_store
 from tests.store.files import TABLES, directory_state
 
 

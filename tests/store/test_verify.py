@@ -11,8 +11,8 @@ import pytest
 from slipway_lite.protocol.replay import RunProjector
 from slipway_lite.store import sqlite
 from slipway_lite.store.connection import Store, open_store
-from slipway_lite.store.reading import read_store
 from slipway_lite.store.journal import head
+from slipway_lite.store.reading import read_store
 from slipway_lite.store.tables import GENESIS_SHA256, LEDGER
 from slipway_lite.store.verify import verify
 from tests.store.files import AT, TABLES, plain

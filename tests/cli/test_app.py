@@ -1,0 +1,129 @@
+"""Help and completion come from the same table as the parser, and everything else is a refusal with a code."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from slipway_lite import __version__
+from slipway_lite.cli.app import NOUNS
+from slipway_lite.cli.grammar import COMMANDS, PROTOCOL_OPERATIONS
+from tests.machine_host import COMMAND, database, environment, invoke, process
+
+
+def shown(*argv: str) -> str:
+    reply = invoke(*argv)
+    assert (reply.status, reply.err) == (0, b""), reply
+    return reply.out.decode()
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help_of_a_machine_command_tells_every_flag_of_the_table(words: str, flag: str) -> None:
+    text = shown(*words.split(), flag)
+    assert text.startswith(f"Usage: slipway {words} ")
+    told = " ".join(text.split())
+    for name, _, _, help in COMMANDS[words].flags.values():
+        assert f"--{name} " in told and " ".join(help.split()[:3]) in told
+    assert set(re.findall(r"^ +(?:-\w, )?--([a-z0-9-]+)", text, re.MULTILINE)) == {*COMMANDS[words].flags, "help"}
+    assert COMMANDS[words].help.split()[0] in told
+
+
+def test_help_is_of_the_command_and_not_of_a_word_on_its_line() -> None:
+    assert shown("protocol", "material", "--run", "run", "--help").startswith("Usage: slipway protocol material ")
+    assert shown("stop", "status", "--help").startswith("Usage: slipway stop ")
+    assert shown("protocol", "--root", "submit", "skip", "--help").startswith("Usage: slipway protocol skip ")
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"], ["-h"]])
+def test_help_of_the_program_lists_every_command(argv: list[str]) -> None:
+    text = shown(*argv)
+    for name in [*(words for words in COMMANDS if " " not in words), "protocol", *NOUNS]:
+        assert re.search(rf"^  {name} ", text, re.MULTILINE), name
+
+
+def test_help_of_protocol_lists_every_operation() -> None:
+    text = shown("protocol", "--help")
+    for name in PROTOCOL_OPERATIONS:
+        assert re.search(rf"^  {name} ", text, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("name", NOUNS)
+def test_help_of_our_own_nouns_is_plain(name: str) -> None:
+    text = shown(name, "--help")
+    assert text.startswith(f"Usage: slipway {name} ") and text.isascii()
+    assert "completion" not in text
+
+
+@pytest.mark.parametrize("flag", ["--version", "-v"])
+def test_version(flag: str) -> None:
+    assert shown(flag) == f"slipway-lite {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [["nope"], ["--nope"], ["-x"], ["help"], ["completion"], ["completion", "bash"], ["--install-completion"],
+     ["--show-completion"], ["--root", "/r", "status"], ["db"], ["schema"], ["schema", "nope"], ["schema", "show"]],
+)  # fmt: skip
+def test_anything_else_is_invalid_usage(argv: list[str]) -> None:
+    reply = invoke(*argv)
+    assert (reply.status, reply.code) == (2, "invalid_usage")
+
+
+@pytest.mark.parametrize("argv", [["run", "--goal-stdin"], ["db", "path", "--root"]])
+def test_an_interrupt_leaves_with_130_and_no_traceback(root: Path, argv: list[str]) -> None:
+    """While the command waits: for its input, or for a git that does not answer."""
+    slow = root.parent / "bin" / "git"
+    slow.parent.mkdir()
+    slow.write_text("#!/bin/sh\nexec sleep 30\n")
+    slow.chmod(0o755)
+    env = environment(PATH=f"{slow.parent}:{os.environ['PATH']}")
+    argv = [*argv, str(root)] if argv[-1] == "--root" else [*argv, "--root", str(root)]
+    with subprocess.Popen([*COMMAND, *argv], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, start_new_session=True) as process:  # fmt: skip
+        time.sleep(1.0)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, b"", b"")
+    assert not database(root).parent.exists()
+
+
+# -- completion
+
+
+def completed(shell: str, line: str) -> list[str]:
+    words = line.split(" ")
+    env = environment(_SLIPWAY_COMPLETE=f"complete_{shell}", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1))
+    env |= {"_TYPER_COMPLETE_ARGS": line}
+    done = subprocess.run([*COMMAND], env=env, capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode().split()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shells_get_a_script(shell: str) -> None:
+    done = subprocess.run([*COMMAND], env=environment(_SLIPWAY_COMPLETE=f"source_{shell}"), capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"_SLIPWAY_COMPLETE" in done.stdout and b"slipway" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [("slipway st", "status"), ("slipway protocol su", "submit"), ("slipway run --goal-", "--goal-file"),
+     ("slipway db ver", "verify"), ("slipway protocol answer --conf", "--confirm-destructive")],
+)  # fmt: skip
+def test_commands_operations_and_flags_complete(line: str, wanted: str) -> None:
+    assert wanted in completed("bash", line)
+
+
+def test_completion_runs_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = {"_SLIPWAY_COMPLETE": "complete_bash", "COMP_WORDS": "slipway ", "COMP_CWORD": "1"}
+    reply = process("run", "goal", env=env | {"_TYPER_COMPLETE_ARGS": "slipway "})
+    assert reply.status == 0 and b"contract_version" not in reply.out + reply.err
+    assert "_SLIPWAY_COMPLETE" not in os.environ
