@@ -101,10 +101,9 @@ def _check_supersession(run: Run, outcome: dict[str, Any]) -> None:
 
 def answer(run: Run, action_id: str, text: str | None, confirm: bool, scope_sha256: str) -> Event | None:
     """``answer_recorded`` for a decision, a decline, or a destructive confirmation."""
-    payload_sha256 = answer_sha256(action_id, confirm, scope_sha256, text or "")
     recorded = run.answer_for(action_id)
     if recorded is not None:
-        if recorded["payload_sha256"] != payload_sha256:
+        if recorded["payload_sha256"] != answer_sha256(action_id, confirm, scope_sha256, text or ""):
             raise refusal(run, "answer_conflict", "this Action already has another answer, and the first one stands.")
         if recorded["confirm_destructive"]:
             refuse_unaffordable(run)
@@ -137,7 +136,7 @@ def answer(run: Run, action_id: str, text: str | None, confirm: bool, scope_sha2
         "action_id": action_id,
         "text": text or "",
         "confirm_destructive": confirm,
-        "payload_sha256": payload_sha256,
+        "payload_sha256": answer_sha256(action_id, confirm, scope_sha256, text or ""),
     }
     if confirm:
         data["scope_sha256"] = scope_sha256
