@@ -13,6 +13,7 @@ from typing import Any
 from slipway_lite.canon import encode
 from slipway_lite.errors import SlipwayError
 from slipway_lite.protocol import commands, fold, replay
+from slipway_lite.protocol import next as following
 from slipway_lite.protocol.action import check_issued
 from slipway_lite.protocol.documents import run_status
 from slipway_lite.protocol.observation import snapshot_hash
@@ -122,11 +123,13 @@ class Model:
         fold.apply(self.run, kind, self.now(), copy.deepcopy(data))
         if self.run.current is None or self.run.current.action_id != data["next_action_id"]:
             del data["next_action_id"]
+            self.drawn -= 1
         else:
             try:
                 check_issued(self.run, self.run.current)
-            except SlipwayError:
+            except SlipwayError as error:
                 self.run = self.replayed()
+                error.next = following.derive(self.run)
                 raise
         self._keep(kind, data)
         return True
