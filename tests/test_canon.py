@@ -74,7 +74,9 @@ def test_a_refusal_never_repeats_what_it_found() -> None:
     assert "secret" not in refused(b'{"secret": secret}').message
 
 
-@pytest.mark.parametrize("raw", [b"2.0", b"2e0", b"1E400", b"9223372036854775808", b"-9223372036854775809", b"9" * 5000])
+@pytest.mark.parametrize(
+    "raw", [b"2.0", b"2e0", b"1E400", b"9223372036854775808", b"-9223372036854775809", b"9" * 5000]
+)
 def test_a_number_that_is_no_64_bit_integer_keeps_its_source_text(raw: bytes) -> None:
     value = canon.decode(raw, LIMIT)
     assert isinstance(value, canon.NotAnInteger)

@@ -159,8 +159,7 @@ def test_an_outcome_shows_its_summary_as_it_is_and_its_issues_indented() -> None
 
 def test_truncation_marker_vector_of_appendix_a_4() -> None:
     assert context.truncation_marker("hello") == (
-        "...[truncated original_bytes=5 "
-        "sha256=2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824]"
+        "...[truncated original_bytes=5 sha256=2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824]"
     )
 
 

@@ -104,7 +104,9 @@ class Host:
                 superseded = self.pick([answer["action_id"] for answer in run.answers])
                 fields["pause"]["supersedes_answer_action_id"] = superseded
         elif kind in ("orient", "clarify") and not self.chance(3):
-            fields["suggested_actions"] = [suggestion(self.pick(["implement"] * 6 + ["clarify", "clarify", "summarize"]))]
+            fields["suggested_actions"] = [
+                suggestion(self.pick(["implement"] * 6 + ["clarify", "clarify", "summarize"]))
+            ]
         elif kind == "implement" and status == "completed":
             result = self.pick(["applied", "not_needed"])
             fields["implementation"] = implementation(result, activities=[activity()], uncertainties=["u"])

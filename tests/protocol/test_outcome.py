@@ -46,7 +46,9 @@ PLACES = list(places())
 
 
 def steps(path: str) -> list[str | int]:
-    return [int(part) if part.isdigit() else part for part in path[1:].replace("[", ".").replace("]", "").split(".")[1:]]
+    return [
+        int(part) if part.isdigit() else part for part in path[1:].replace("[", ".").replace("]", "").split(".")[1:]
+    ]
 
 
 def at(path: str, document: Any = FULL) -> Any:

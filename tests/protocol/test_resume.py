@@ -198,9 +198,7 @@ def test_another_issue_wants_a_new_run_with_the_same_budget_and_review(review: b
 
 def test_a_fork_of_the_history_wants_a_new_run() -> None:
     model = stopped(bound())
-    details = source_refusal(
-        model, Change().amend(2, FLY, "sha256:" + "0" * 64), "source_history_fork", anew=True
-    )
+    details = source_refusal(model, Change().amend(2, FLY, "sha256:" + "0" * 64), "source_history_fork", anew=True)
     assert details == {"run_id": RUN_ID, "state": "stopped"}
 
 
