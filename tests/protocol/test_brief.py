@@ -74,14 +74,9 @@ def test_a_long_brief_ends_with_the_marker_on_a_utf8_boundary(character: str) ->
     assert 8192 - 4 < len(raw) <= 8192
     kept, _, rest = whole.rpartition("...[truncated original_bytes=")
     original_bytes, _, sha256 = rest.removesuffix("]").partition(" sha256=")
-    full = (
-        f"Look. {prose.ATTRIBUTION} ("
-        + (
-            f"count=100; retained=100; path_fingerprint={initial['path_fingerprint']}; "
-            f"initial_snapshot={initial['snapshot_hash']}):"
-        )
-        + "".join(f" {path['path']} [untracked ??; regular; size=3; content_sha256={digest('abc')}];" for path in paths)
-    )
+    counts = f"count=100; retained=100; path_fingerprint={initial['path_fingerprint']}"
+    listed = [f" {path['path']} [untracked ??; regular; size=3; content_sha256={digest('abc')}];" for path in paths]
+    full = f"Look. {prose.ATTRIBUTION} ({counts}; initial_snapshot={initial['snapshot_hash']}):" + "".join(listed)
     assert full.startswith(kept)
     assert int(original_bytes) == len(full.encode())
     assert sha256 == hashlib.sha256(full.encode()).hexdigest()
