@@ -18,7 +18,7 @@ from slipway_lite.protocol.run import Run
 from slipway_lite.protocol.service import Service
 from slipway_lite.protocol.workspace import discover
 from slipway_lite.store import sqlite
-from slipway_lite.store.connection import read_store
+from slipway_lite.store.reading import read_store
 from slipway_lite.store.verify import verify
 from tests.protocol.conftest import Repository
 from tests.protocol.outcomes import outcome
