@@ -184,3 +184,19 @@ class Model:
             self.submit()
         assert self.run.state == "ended"
         return self
+
+
+# -- what a Run looks like from outside
+
+
+def kinds(model: Model) -> list[str]:
+    return [record.kind for record in model.run.records]
+
+
+def standing(model: Model) -> tuple[str, str | None, str | None, int]:
+    run = model.run
+    return run.state, run.pause_reason, run.current.kind if run.current else None, run.remaining_budget
+
+
+def has(token: str, texts: list[str]) -> int:
+    return sum(text.startswith(token) for text in texts)

@@ -125,3 +125,13 @@ def variant(error: SlipwayError) -> tuple[str, list[str]]:
 def mutation(phase: str, **true: bool) -> dict[str, Any]:
     names = ("committed", "projection_stale", "namespace_detached", "ambiguous")
     return {"phase": phase} | {name: true.get(name, False) for name in names}
+
+
+MUTATIONS: dict[str, Callable[[Service, str], Any]] = {
+    "submit": lambda service, run_id: service.submit(run_id, "act-1", outcome("orient"), "sha256:" + "0" * 64),
+    "answer": lambda service, run_id: service.answer(run_id, "act-1", "x"),
+    "skip": lambda service, run_id: service.skip(run_id, "act-1"),
+    "stop": lambda service, run_id: service.stop(run_id),
+    "resume": lambda service, run_id: service.resume(run_id, 0, Mode()),
+}
+"""Every mutation of a Run that exists already, with arguments that are fine in form."""

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from slipway_lite.canon import encode, sha256
-from slipway_lite.errors import SlipwayError
+from slipway_lite.canon import encode
 from slipway_lite.protocol import service as service_module
 from slipway_lite.protocol.documents import protocol_state, run_status
-from slipway_lite.protocol.observation import Observing
 from slipway_lite.protocol.resume import Mode
 from slipway_lite.protocol.run import Run
-from slipway_lite.protocol.service import Service
 from slipway_lite.protocol.source.classify import classify
 from slipway_lite.protocol.source.envelope import decode_envelope
-from slipway_lite.store import connection as connection_module
-from slipway_lite.store.connection import open_store
 from tests.protocol.conftest import Repository, create
-from tests.protocol.outcomes import decision, destructive, implementation, outcome, review, suggestion
+from tests.protocol.outcomes import decision, destructive, implementation, review, suggestion
 from tests.protocol.source.change import Change
-from tests.protocol.stored import Stored, mutation, refused, variant
+from tests.protocol.stored import MUTATIONS, Stored, refused, variant
 from tests.protocol.valid_next import check as check_next
 
 
@@ -141,29 +135,20 @@ def test_a_later_observation_that_fails_pauses_the_run(stored: Stored) -> None:
 # -- Runs that are not there, or not here
 
 
-ABSENT: dict[str, Callable[[Service, str], Any]] = {
-    "submit": lambda service, run_id: service.submit(run_id, "act-1", outcome("orient"), "sha256:" + "0" * 64),
-    "answer": lambda service, run_id: service.answer(run_id, "act-1", "x"),
-    "skip": lambda service, run_id: service.skip(run_id, "act-1"),
-    "stop": lambda service, run_id: service.stop(run_id),
-    "resume": lambda service, run_id: service.resume(run_id, 0, Mode()),
-}
-
-
-@pytest.mark.parametrize("command", ABSENT)
+@pytest.mark.parametrize("command", MUTATIONS)
 def test_an_absent_run_is_a_runtime_error_of_a_mutation(stored: Stored, command: str) -> None:
-    error = refused(lambda: ABSENT[command](stored.service, "run-9"), "runtime_error")
+    error = refused(lambda: MUTATIONS[command](stored.service, "run-9"), "runtime_error")
     assert variant(error) == ("inspect-run", ["slipway", "status", "run-9", "--root", stored.workspace.worktree_root])
     assert error.details is None
     assert os.path.exists(stored.path)  # §1.4: the store is opened all the same
 
 
-@pytest.mark.parametrize("command", ABSENT)
+@pytest.mark.parametrize("command", MUTATIONS)
 def test_a_run_of_another_worktree_is_left_alone(stored: Stored, tmp_path: Path, command: str) -> None:
     run = stored.start()
     stored.repository.git("worktree", "add", "-q", str(tmp_path / "linked"))
     linked = Stored(Repository((tmp_path / "linked").resolve()))
-    error = refused(lambda: ABSENT[command](linked.service, run.run_id), "workspace_identity_mismatch")
+    error = refused(lambda: MUTATIONS[command](linked.service, run.run_id), "workspace_identity_mismatch")
     assert error.details == {
         "expected_workspace_identity": stored.workspace.id,
         "observed_workspace_identity": linked.workspace.id,
@@ -175,168 +160,15 @@ def test_a_run_of_another_worktree_is_left_alone(stored: Stored, tmp_path: Path,
     assert stored.events(run) == ["run_started"]
 
 
-@pytest.mark.parametrize("command", ABSENT)
+@pytest.mark.parametrize("command", MUTATIONS)
 def test_a_run_of_another_repository_in_the_same_file_is_absent(stored: Stored, tmp_path: Path, command: str) -> None:
     db = str(tmp_path / "shared.db")
     other = create((tmp_path / "other").resolve())
     other.commit("a")
     mine, theirs = Stored(stored.repository, db), Stored(other, db)
     run = theirs.start()
-    refused(lambda: ABSENT[command](mine.service, run.run_id), "runtime_error")
+    refused(lambda: MUTATIONS[command](mine.service, run.run_id), "runtime_error")
     assert theirs.events(run) == ["run_started"]
-
-
-# -- races: the one who was slower decides again on what the other left
-
-
-class Interrupted(Observing):
-    """A look at git during which somebody else gets ahead."""
-
-    __slots__ = ("_other",)
-
-    def __init__(self, root: str, other: Callable[[], Any]) -> None:
-        super().__init__(root)
-        self._other = other
-
-    def finish(self) -> dict[str, Any]:
-        self._other()
-        return super().finish()
-
-
-def overtaken(stored: Stored, run: Run, other: Callable[[], Any]) -> Callable[[dict[str, Any]], Run]:
-    service = Service(stored.workspace, observing=Interrupted(stored.workspace.worktree_root, other))
-
-    def submit(document: dict[str, Any]) -> Run:
-        return service.submit(run.run_id, document["action_id"], document, sha256(encode(document).encode()))
-
-    return submit
-
-
-def test_a_submit_that_another_outcome_overtook_conflicts(stored: Stored) -> None:
-    run = stored.start()
-    assert run.current is not None
-    document = outcome("orient", action_id=run.current.action_id, summary="mine")
-    submit = overtaken(stored, run, lambda: stored.submit(run, summary="theirs"))
-    refused(lambda: submit(document), "outcome_conflict")
-    assert stored.events(run) == ["run_started", "outcome_submitted"]
-    assert stored.problems() == []
-
-
-def test_a_submit_that_its_own_twin_overtook_succeeds_and_writes_nothing(stored: Stored) -> None:
-    run = stored.start()
-    assert run.current is not None
-    document = outcome("orient", action_id=run.current.action_id)
-    won: list[Run] = []
-    late = overtaken(stored, run, lambda: won.append(stored.submit(run)))(document)
-    assert encode(protocol_state(late)) == encode(protocol_state(won[0]))
-    assert stored.events(run) == ["run_started", "outcome_submitted"]
-
-
-def test_a_submit_that_a_stop_overtook_is_refused(stored: Stored) -> None:
-    run = stored.start()
-    assert run.current is not None
-    document = outcome("orient", action_id=run.current.action_id)
-    error = refused(lambda: overtaken(stored, run, lambda: stored.stop(run))(document), "run_not_active")
-    assert error.details == {"run_id": run.run_id, "state": "stopped"}
-    assert stored.events(run) == ["run_started", "run_stopped"]
-
-
-def test_another_run_that_moves_on_overtakes_nobody(stored: Stored) -> None:
-    run, other = stored.start(), stored.start()
-    assert run.current is not None
-    document = outcome("orient", action_id=run.current.action_id)
-    overtaken(stored, run, lambda: stored.submit(other))(document)
-    assert stored.events(run) == ["run_started", "outcome_submitted"]
-    assert stored.problems() == []
-
-
-def together(attempts: list[Callable[[], Run]]) -> list[Run | SlipwayError]:
-    """Run all of them at once."""
-    barrier, results = threading.Barrier(len(attempts)), list[Run | SlipwayError]()
-
-    def work(attempt: Callable[[], Run]) -> None:
-        barrier.wait()
-        try:
-            results.append(attempt())
-        except SlipwayError as error:
-            results.append(error)
-
-    threads = [threading.Thread(target=work, args=(attempt,)) for attempt in attempts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
-
-
-def test_of_eight_different_outcomes_one_wins(stored: Stored) -> None:
-    run = stored.start()
-    results = together([lambda n=n: stored.submit(run, summary=f"outcome {n}") for n in range(8)])  # type: ignore[misc]
-    codes = [result.code for result in results if isinstance(result, SlipwayError)]
-    assert codes == ["outcome_conflict"] * 7
-    assert stored.events(run) == ["run_started", "outcome_submitted"]
-    assert stored.problems() == []
-
-
-def test_eight_identical_outcomes_all_succeed_with_one_new_action(stored: Stored) -> None:
-    run = stored.start()
-    results = together([lambda: stored.submit(run)] * 8)
-    assert len({encode(protocol_state(result)) for result in results if isinstance(result, Run)}) == 1
-    assert len(results) == 8
-    assert not [result for result in results if isinstance(result, SlipwayError)]
-    assert stored.events(run) == ["run_started", "outcome_submitted"]
-
-
-def test_of_eight_different_answers_one_wins(stored: Stored) -> None:
-    run = stored.submit(stored.start(), "needs_input", pause=decision())
-    results = together([lambda n=n: stored.answer(run, f"answer {n}") for n in range(8)])  # type: ignore[misc]
-    codes = [result.code for result in results if isinstance(result, SlipwayError)]
-    assert codes == ["answer_conflict"] * 7
-    assert stored.events(run) == ["run_started", "outcome_submitted", "answer_recorded"]
-
-
-def test_runs_that_start_together_share_one_file(stored: Stored) -> None:
-    results = together([stored.start] * 6)
-    assert len({result.run_id for result in results if isinstance(result, Run)}) == 6
-    assert stored.problems() == []
-
-
-# -- the lock
-
-
-def test_a_writer_that_waits_too_long_is_told_that_the_run_is_busy(
-    stored: Stored, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert connection_module.BUSY_SECONDS == 5.0
-    run = stored.start()
-    monkeypatch.setattr(connection_module, "BUSY_SECONDS", 0.1)
-    with open_store(stored.path) as store, store.immediate():
-        error = refused(lambda: stored.stop(run), "run_busy")
-        assert error.details == mutation("lock_open")
-        assert variant(error)[0] == "inspect-run"
-        assert variant(error)[1][2] == run.run_id
-        error = refused(stored.start, "run_busy")
-        assert variant(error)[0] == "inspect-runs"
-        # Readers wait for nobody.
-        assert stored.reading.run(run.run_id).state == "active"
-    assert stored.stop(run).state == "stopped"
-
-
-def test_a_writer_that_waits_long_enough_goes_on(stored: Stored) -> None:
-    run = stored.start()
-    held, release = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with open_store(stored.path) as store, store.immediate():
-            held.set()
-            release.wait(10)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    assert held.wait(10)
-    threading.Timer(0.2, release.set).start()
-    assert stored.stop(run).state == "stopped"
-    thread.join()
 
 
 # -- limits
@@ -400,122 +232,6 @@ def test_a_confirmation_without_budget_is_on_record_and_refused(stored: Stored) 
     assert stored.events(run)[-1] == "answer_recorded"
     assert stored.events(run).count("answer_recorded") == 1
     assert stored.reading.run(run.run_id).pause_reason == "budget_exhausted"
-
-
-# -- a file that is not sound
-
-
-def test_a_journal_that_was_changed_is_not_built_upon(stored: Stored) -> None:
-    run = stored.submit(stored.start())
-    stored.sql("update journal_events set data = json_set(data, '$.outcome.summary', 'forged') where sequence = 2")
-    for command in ABSENT.values():
-        error = refused(lambda command=command: command(stored.service, run.run_id), "mutation_not_committed")  # type: ignore[misc]
-        assert error.details == mutation("replay")
-        assert error.next == {"operation": "none", "workspace_identity": stored.workspace.id, "variants": []}
-    assert len(stored.events(run)) == 2
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "update journal_events set data = '{}' where sequence = 1",
-        "update journal_events set type = 'run_stopped' where sequence = 1",
-        "update journal_events set at = '2020-01-01T00:00:00.000000Z' where sequence = 1",
-        "delete from journal_events where sequence = 1",
-        "delete from journal_events",
-        "update ledger set prev_sha256 = 'x' where seq = 1",
-    ],
-)
-def test_a_first_record_that_was_changed_is_a_runtime_error_of_a_mutation(stored: Stored, damage: str) -> None:
-    run = stored.submit(stored.start())
-    stored.sql(damage)
-    error = refused(lambda: stored.stop(run), "runtime_error")
-    assert variant(error)[0] == "inspect-run"
-    assert error.details is None
-
-
-def test_a_file_that_is_no_database_is_unavailable(stored: Stored) -> None:
-    run = stored.start()
-    os.truncate(stored.path, 0)
-    Path(stored.path).write_bytes(b"not a database " * 1000)
-    for attempt in (lambda: stored.stop(run), stored.start, lambda: stored.reading.run(run.run_id)):
-        error = refused(attempt, "runstore_unavailable")
-        root = stored.workspace.worktree_root
-        assert variant(error) == ("run-doctor", ["slipway", "doctor", "--root", root])
-        assert error.details is None
-
-
-def damaged_pages(stored: Stored) -> None:
-    """Overwrite the journal's pages and leave the header and the schema sound."""
-    ((page_size,),) = stored.rows("pragma page_size")
-    pages = [page for (page,) in stored.rows("select rootpage from sqlite_schema where tbl_name = 'journal_events'")]
-    with open(stored.path, "r+b") as file:
-        for page in pages:
-            if page:
-                file.seek((page - 1) * page_size)
-                file.write(b"\xff" * page_size)
-
-
-def test_a_damaged_page_is_unavailable_and_never_an_error_without_a_next(stored: Stored) -> None:
-    run = stored.start()
-    damaged_pages(stored)
-    for attempt in (
-        lambda: stored.stop(run),
-        lambda: stored.submit(run),
-        lambda: stored.reading.run(run.run_id),
-        stored.reading.status_list,
-    ):
-        error = refused(attempt, "runstore_unavailable")
-        assert variant(error)[0] == "run-doctor"
-
-
-@pytest.mark.parametrize("link", ["directory", "file"])
-def test_a_redirected_store_is_unavailable(stored: Stored, tmp_path: Path, link: str) -> None:
-    directory = Path(stored.path).parent
-    (tmp_path / "elsewhere").mkdir()
-    if link == "directory":
-        directory.symlink_to(tmp_path / "elsewhere")
-    else:
-        directory.mkdir()
-        Path(stored.path).symlink_to(tmp_path / "elsewhere/slipway.db")
-    error = refused(stored.start, "runstore_unavailable")
-    assert variant(error)[0] == "run-doctor"
-    assert list((tmp_path / "elsewhere").iterdir()) == []
-
-
-def test_a_store_that_cannot_be_created_is_unavailable(stored: Stored) -> None:
-    Path(stored.path).parent.write_text("a file in its place")
-    refused(stored.start, "runstore_unavailable")
-
-
-def test_a_store_of_a_newer_version_or_of_another_program_is_unavailable(stored: Stored, tmp_path: Path) -> None:
-    stored.start()
-    stored.sql("pragma user_version = 99")
-    refused(stored.start, "runstore_unavailable")
-    refused(stored.reading.status_list, "runstore_unavailable")
-    db = str(tmp_path / "other.db")
-    other = Stored(stored.repository, db)
-    Path(db).touch()
-    with other.connection() as connection:
-        connection.execute("create table t (a)")
-    refused(other.start, "runstore_unavailable")
-
-
-def test_a_write_that_the_database_refuses_is_not_committed(stored: Stored) -> None:
-    run = stored.start()
-    with stored.connection() as connection:
-        connection.execute("create trigger full before insert on runs begin select raise(abort, 'no room'); end")
-        connection.execute("create trigger fuller before update on runs begin select raise(abort, 'no room'); end")
-    error = refused(lambda: stored.stop(run), "mutation_not_committed")
-    assert error.details == mutation("write")
-    assert error.next is not None
-    assert error.next["operation"] == "none"
-    with stored.connection() as connection:
-        connection.execute("drop trigger full")
-        connection.execute("drop trigger fuller")
-    assert stored.events(run) == ["run_started"]
-    assert stored.problems() == []
-    assert stored.stop(run).state == "stopped"
 
 
 # -- sources and their materials
