@@ -12,7 +12,7 @@ from slipway_lite.protocol import commands
 from slipway_lite.protocol import next as following
 from slipway_lite.protocol.resume import Mode
 from tests.protocol.model import DIRTY, FAILED, RUN_ID, Model
-from tests.protocol.outcomes import decision, destructive, environment, outcome
+from tests.protocol.outcomes import decision, destructive, environment, outcome, request
 from tests.protocol.source.change import Change
 from tests.protocol.valid_next import check as check_next
 
@@ -341,6 +341,34 @@ def test_a_destructive_pause_without_its_request_is_refused() -> None:
     scope = model.to_destructive()
     model.run.pending_request = None  # no event leads here
     refused(model, lambda: model.answer("", True, scope), "destructive_request_missing")
+
+
+def forged(model: Model, **fields: Any) -> None:
+    """Change the request on record, as no event could."""
+    assert model.run.pending_request is not None
+    model.run.pending_request = model.run.pending_request | fields
+
+
+def test_a_scope_that_changed_on_record_is_never_granted() -> None:
+    model = Model()
+    scope = model.to_destructive()
+    forged(model, targets=[{"kind": "path", "value": "/"}])
+    refused(model, lambda: model.answer("", True, scope), "destructive_scope_changed")
+
+
+def test_a_request_that_is_not_valid_on_record_is_never_granted() -> None:
+    model = Model()
+    model.to_destructive()
+    invalid = request(targets=())
+    forged(model, **invalid)
+    refused(model, lambda: model.answer("", True, invalid["scope_sha256"]), "invalid_destructive_request")
+
+
+def test_a_second_grant_is_never_given() -> None:
+    model = Model()
+    scope = model.to_destructive()
+    model.run.grant = {"scope_sha256": scope}  # no event leaves a grant behind in a pause
+    refused(model, lambda: model.answer("", True, scope), "destructive_grant_conflict")
 
 
 def test_the_text_is_kept_to_the_byte() -> None:

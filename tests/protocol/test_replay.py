@@ -96,6 +96,15 @@ def test_an_answer_to_an_action_without_an_outcome_does_not_follow() -> None:
     assert broken_at(swapped) == 2  # type: ignore[arg-type]
 
 
+def test_a_scope_that_was_changed_before_its_confirmation_does_not_follow() -> None:
+    model = Model()
+    scope = model.to_destructive()
+    model.answer("", True, scope)
+    rows = [(*row[:4], row[4].replace("/srv/data", "/srv/date"), *row[5:]) for row in model.events]
+    assert rows != model.events
+    assert broken_at(rows) == 4
+
+
 class Overtaken(Store):
     """A store on which somebody else writes after each read."""
 
