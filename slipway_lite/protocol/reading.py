@@ -67,17 +67,22 @@ class Reading(Runs):
         return found
 
     def _read(self, work: Callable[[Store], Any], run_id: str) -> Any:
-        if not os.path.exists(self.path):
+        if not self._exists(run_id):
             raise self._not_found()
         with self.storing(run_id, mutation=False):
             return read_store(self.path, work)
+
+    def _exists(self, run_id: str | None) -> bool:
+        with self.storing(run_id, mutation=False):
+            self.refuse_redirection()
+        return os.path.exists(self.path)
 
     def status_list(self) -> tuple[list[Run], list[dict[str, Any]], list[dict[str, Any]]]:
         """``(local Runs, stubs of Runs of sibling worktrees, unavailable Runs)`` of this repository.
 
         Only the head of each journal is verified here; `status ID` verifies all of it.
         """
-        if not os.path.exists(self.path):
+        if not self._exists(None):
             return [], [], []
         with self.storing(None, mutation=False):
             rows, lost = read_store(self.path, lambda store: (store.rows(_EVERY_EVENT), store.rows(_WITHOUT_EVENTS)))

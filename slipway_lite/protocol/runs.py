@@ -49,9 +49,13 @@ class Runs:
 
     def open_for_writing(self, run_id: str | None) -> Store:
         with self.storing(run_id):
-            if self.place == "repository":
-                refuse_redirection(self.path)
+            self.refuse_redirection()
             return open_store(self.path)
+
+    def refuse_redirection(self) -> None:
+        """Refuse a repository's own file where something leads elsewhere; another place is whatever its owner says."""
+        if self.place == "repository":
+            refuse_redirection(self.path)
 
     def inspect(self, run_id: str | None) -> dict[str, Any]:
         """``next``: look at the Run, or at all of them where its id is not known."""

@@ -92,9 +92,21 @@ def test_a_redirected_store_is_unavailable(stored: Stored, tmp_path: Path, link:
     else:
         directory.mkdir()
         Path(stored.path).symlink_to(tmp_path / "elsewhere/slipway.db")
-    error = refused(stored.start, "runstore_unavailable")
-    assert variant(error)[0] == "run-doctor"
+    for attempt in (stored.start, lambda: stored.reading.run("run-9"), stored.reading.status_list):
+        error = refused(attempt, "runstore_unavailable")
+        assert variant(error)[0] == "run-doctor"
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_record_that_was_moved_away_and_linked_to_is_not_read(stored: Stored, tmp_path: Path) -> None:
+    run = stored.start()
+    (tmp_path / "moved.db").write_bytes(Path(stored.path).read_bytes())
+    Path(stored.path).unlink()
+    Path(stored.path).symlink_to(tmp_path / "moved.db")
+    refused(lambda: stored.reading.run(run.run_id), "runstore_unavailable")
+    # Where the owner of the file says so, a link is as good as any path.
+    elsewhere = Stored(stored.repository, stored.path)
+    assert elsewhere.reading.run(run.run_id).run_id == run.run_id
 
 
 def test_a_store_that_cannot_be_created_is_unavailable(stored: Stored) -> None:
