@@ -45,12 +45,10 @@ def _check_message(model: Model, error: SlipwayError) -> None:
 def sent_in(state: str) -> tuple[Model, dict[str, Any]]:
     """A Run in ``state`` and an Outcome that it accepted on the way, whose record was not voided."""
     model = Model()
-    document = model.submit()
     if state == "paused":
-        model.submit("error")
-        model = Model()
-        document = model.to_implement().submit("needs_input", pause=decision())
-    elif state == "stopped":
+        return model, model.to_implement().submit("needs_input", pause=decision())
+    document = model.submit()
+    if state == "stopped":
         model.stop()
     elif state == "ended":
         model.to_end()
@@ -206,9 +204,8 @@ def test_a_decision_under_other_requirements_cannot_be_superseded() -> None:
     model = with_decision(Model(source=Change().snapshot()))
     assert model.run.answers[0]["requirements_revision"] == model.run.requirements_revision
     model.run.answers[0]["requirements_revision"] = OTHER  # as an older pin would have left it
-    refused_again = superseding(model, "act-1")
     with pytest.raises(SlipwayError) as caught:
-        refused_again()
+        superseding(model, "act-1")()
     assert caught.value.code == "invalid_decision_supersession"
     ad_hoc = with_decision()
     ad_hoc.run.answers[0]["requirements_revision"] = OTHER
