@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from slipway_lite.canon import encode
 from slipway_lite.errors import SlipwayError
 from slipway_lite.protocol import fold, projection, replay
-from slipway_lite.protocol.documents import run_status
+from slipway_lite.protocol.documents import error_document, protocol_state, run_status
 from slipway_lite.protocol.projection import COLUMNS, touched_rows
 from slipway_lite.protocol.resume import Mode
 from slipway_lite.protocol.rules import LEGALITY
 from slipway_lite.protocol.run import Run
+from tests import wire
 from tests.protocol import invariants
 from tests.protocol.model import CLEAN, DIRTY, FAILED, RUN_ID, Model, git
 from tests.protocol.outcomes import (
@@ -175,9 +176,10 @@ def whole(run: Run) -> Rows:
     return rows
 
 
-def drive(random: Random, steps: int) -> None:
+def drive(random: Random, steps: int) -> list[dict[str, Any]]:
+    """Let a host do ``steps`` things; returns the last state, the last status and one error document per code."""
     host = Host(random)
-    model, rows = host.model, Rows()
+    model, rows, refusals = host.model, Rows(), dict[str, dict[str, Any]]()
     before = model.status()
     invariants.check(model.run, None, before, "start")
     written(rows, model.run)
@@ -194,6 +196,7 @@ def drive(random: Random, steps: int) -> None:
             if error.details is not None:
                 assert (error.details["run_id"], error.details["state"]) == (RUN_ID, before["state"])
             assert (len(model.events), model.status()) == (count, before), "a refusal changes nothing"
+            refusals[error.code] = error_document(error.code, error.message, error.next, 3, error.details)
             continue
         after = model.status()
         if len(model.events) == count:
@@ -217,6 +220,7 @@ def drive(random: Random, steps: int) -> None:
     assert {key: row for key, row in rows.items() if key[0] in ("runs", "run_actions", "run_answers")} == whole(run)
     for table, expected in counts.items():
         assert [key[2] for key in rows if key[0] == table] == list(range(1, expected + 1))
+    return [protocol_state(model.run, model.run.last_resume_result), before, *refusals.values()]
 
 
 @settings(deadline=None, max_examples=120)
@@ -225,8 +229,26 @@ def test_a_random_run_keeps_its_invariants_and_is_told_by_its_events(random: Ran
     drive(random, 40)
 
 
+def check_documents(random: Random) -> None:
+    for document in drive(random, 30):
+        wire.check(json.loads(encode(document)))
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.randoms(use_true_random=True))
+def test_the_documents_of_a_random_run_are_valid(random: Random) -> None:
+    check_documents(random)
+
+
 @pytest.mark.slow
-@settings(deadline=None, max_examples=1500)
+@settings(deadline=None, max_examples=150)
+@given(st.randoms(use_true_random=True))
+def test_the_documents_of_many_random_runs_are_valid(random: Random) -> None:
+    check_documents(random)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=800)
 @given(st.randoms(use_true_random=True))
 def test_a_long_random_run_keeps_its_invariants_and_is_told_by_its_events(random: Random) -> None:
     drive(random, 80)
