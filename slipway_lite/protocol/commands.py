@@ -11,6 +11,7 @@ from __future__ import annotations
 from slipway_lite.canon import framed, is_digest
 from slipway_lite.errors import SlipwayError
 from slipway_lite.protocol import next as following
+from slipway_lite.protocol import rules
 from slipway_lite.protocol.rules import DECISION, DESTRUCTIVE, ENVIRONMENT, validate
 from slipway_lite.text import is_blank
 
@@ -101,10 +102,9 @@ def _check_supersession(run: Run, outcome: dict[str, Any]) -> None:
 
 def answer(run: Run, action_id: str, text: str | None, confirm: bool, scope_sha256: str) -> Event | None:
     """``answer_recorded`` for a decision, a decline, or a destructive confirmation."""
-    payload_sha256 = answer_sha256(action_id, confirm, scope_sha256, text or "")
     recorded = run.answer_for(action_id)
     if recorded is not None:
-        if recorded["payload_sha256"] != payload_sha256:
+        if recorded["payload_sha256"] != answer_sha256(action_id, confirm, scope_sha256, text or ""):
             raise refusal(run, "answer_conflict", "this Action already has another answer, and the first one stands.")
         if recorded["confirm_destructive"]:
             refuse_unaffordable(run)
@@ -137,7 +137,7 @@ def answer(run: Run, action_id: str, text: str | None, confirm: bool, scope_sha2
         "action_id": action_id,
         "text": text or "",
         "confirm_destructive": confirm,
-        "payload_sha256": payload_sha256,
+        "payload_sha256": answer_sha256(action_id, confirm, scope_sha256, text or ""),
     }
     if confirm:
         data["scope_sha256"] = scope_sha256
@@ -157,9 +157,17 @@ def _check_confirmation(run: Run, confirm: bool, scope_sha256: str) -> None:
             "destructive_scope_required",
             "a confirmation names its scope as sha256: and 64 hexadecimal digits.",
         )
-    if run.pending_request is None:
+    request = run.pending_request
+    if request is None:
         raise refusal(run, "destructive_request_missing", "no destructive request is on record.")
-    if run.pending_request["scope_sha256"] != scope_sha256:
+    # What is about to be destroyed is checked once more, however it got on record.
+    if request["scope_sha256"] != rules.scope_sha256(request):
+        raise refusal(run, "destructive_scope_changed", "the scope on record is not the one that its digest names.")
+    if rules.scope_problem(request) is not None:
+        raise refusal(run, "invalid_destructive_request", "the destructive request on record is not valid.")
+    if run.grant is not None:
+        raise refusal(run, "destructive_grant_conflict", "another destructive grant is on record.")
+    if request["scope_sha256"] != scope_sha256:
         raise refusal(run, "destructive_scope_mismatch", "the digest is not that of the requested scope.")
 
 

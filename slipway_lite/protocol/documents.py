@@ -176,7 +176,9 @@ def pinned_material(run: Run, section: dict[str, Any]) -> dict[str, Any]:
 
 
 def error_document(code: str, message: str, step: dict[str, Any], exit_code: int, details: Any) -> dict[str, Any]:
-    """``cliError`` (§1.5); details have their keys in ascending order."""
+    """``cliError`` (§1.5): an invalid ``step`` degrades to none, details have their keys in ascending order."""
+    if not following.is_valid(step):
+        step = following.none(step["workspace_identity"])
     document = {
         "contract_version": CONTRACT_VERSION,
         "code": code,

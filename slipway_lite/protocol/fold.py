@@ -9,6 +9,7 @@ from __future__ import annotations
 from slipway_lite.protocol import prose
 from slipway_lite.protocol.context import decision_item, outcome_item
 from slipway_lite.protocol.difference import changed_from
+from slipway_lite.protocol.rules import scope_sha256
 from slipway_lite.protocol.run import Record, Run
 
 TYPE_CHECKING = False
@@ -221,9 +222,14 @@ def supersede(run: Run, action_id: str, by: str) -> None:
 
 
 def _confirmed(run: Run, record: Record, answer: dict[str, Any], data: dict[str, Any], at: str) -> None:
-    """A grant for exactly the requested scope, and the Implement that may use it (§4.7)."""
+    """A grant for exactly the requested scope, and the Implement that may use it (§4.7).
+
+    Raises :class:`ValueError` when the scope on record is not the confirmed one, which no command writes (§2.1).
+    """
     request = run.pending_request
     assert request is not None
+    if scope_sha256(request) != data["scope_sha256"]:
+        raise ValueError("the scope on record is not the confirmed one")
     _record_answer(run, answer, at)
     if run.remaining_budget < 1:
         _void_current(run)

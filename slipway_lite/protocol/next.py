@@ -56,6 +56,30 @@ def start(identity: str, root: str, budget: int, review: bool, with_source: bool
     return document("start", identity, variant("retry-run", argv, GOAL_FILE))
 
 
+def is_valid(step: dict[str, Any]) -> bool:
+    """Whether each argv of ``step`` says what it should: an id that a caller made up can break it (§5.4)."""
+    return all(_is_sound(variant["base_argv"], variant["inputs"]) for variant in step["variants"])
+
+
+def _is_sound(argv: list[str], inputs: list[dict[str, Any]]) -> bool:
+    options = argv[: argv.index("--")] if "--" in argv else argv
+    return (
+        options.count("--root") == 1
+        and not any(item["flag"] in options for item in inputs)
+        and not any(_is_placeholder(word) for word in options)
+        and all(word and "\0" not in word and _is_utf8(word) for word in argv)
+    )
+
+
+def _is_utf8(word: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in word)
+
+
+def _is_placeholder(word: str) -> bool:
+    bare = word.strip(" \t\r\n\"'")
+    return bare == "FILE" or (bare.startswith("<") and bare.endswith(">"))
+
+
 def _action_argv(operation: str, root: str, run_id: str, action_id: str, *more: str) -> list[str]:
     return ["slipway", "protocol", operation, "--run", run_id, "--action", action_id, "--root", root, *more]
 

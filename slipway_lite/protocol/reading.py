@@ -27,6 +27,10 @@ _EVERY_EVENT = (
     " left join runs r on r.run_id = substr(e.stream, 5) left join ledger l on l.seq = e.seq"
     " where e.stream > 'run:' and e.stream < 'run;' order by e.stream, e.sequence"
 )
+_WITHOUT_EVENTS = (
+    "select run_id, git_common_dir from runs"
+    " where not exists (select 1 from journal_events where stream = 'run:' || run_id)"
+)
 
 
 class Reading(Runs):
@@ -82,10 +86,10 @@ class Reading(Runs):
         if not self._exists(None):
             return [], [], []
         with self.storing(None, mutation=False):
-            rows = read_store(self.path, lambda store: store.rows(_EVERY_EVENT))
+            rows, lost = read_store(self.path, lambda store: (store.rows(_EVERY_EVENT), store.rows(_WITHOUT_EVENTS)))
         local: list[Run] = []
         stubs: list[dict[str, Any]] = []
-        unavailable: list[dict[str, Any]] = []
+        unavailable = [_unavailable(run_id, replay.Unreplayable(1)) for run_id, common in lost if self.sees(common)]
         for stream, known, events in _by_stream(rows):
             run_id = stream.removeprefix(replay.STREAM_PREFIX)
             try:
@@ -98,7 +102,7 @@ class Reading(Runs):
                     continue
                 local.append(_listed(run_id, stream, known, events))
             except (replay.Unreplayable, ValueError, KeyError, TypeError) as error:
-                unavailable.append({"id": run_id, "code": "run_journal_invalid", "detail": _detail(error)})
+                unavailable.append(_unavailable(run_id, error))
         return local, stubs, unavailable
 
     def action_material(self, run_id: str, action_id: str, key: str) -> dict[str, Any]:
@@ -192,5 +196,6 @@ def _listed(run_id: str, stream: str, known: tuple[int, int], events: list[Event
     return replay.replay(run_id, events)
 
 
-def _detail(error: Exception) -> str:
-    return f"{error}." if isinstance(error, replay.Unreplayable) else "The first record cannot be read."
+def _unavailable(run_id: str, error: Exception) -> dict[str, Any]:
+    detail = f"{error}." if isinstance(error, replay.Unreplayable) else "The first record cannot be read."
+    return {"id": run_id, "code": "run_journal_invalid", "detail": detail}

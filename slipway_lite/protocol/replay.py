@@ -6,7 +6,7 @@ import json
 
 from slipway_lite.protocol import fold
 from slipway_lite.protocol.projection import touched_rows
-from slipway_lite.store.journal import first_unsound
+from slipway_lite.store.journal import EVENT_COLUMNS, first_unsound
 from slipway_lite.store.tables import PROJECTIONS
 
 TYPE_CHECKING = False
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     Head = tuple[int, int, str]
 
 STREAM_PREFIX = "run:"
+# The events of a Run and where the read tables have its journal end: one statement, so that no writer gets in between.
+_JOURNAL = (
+    f"select {EVENT_COLUMNS}, r.event_count, r.head_seq from journal_events e left join ledger l on l.seq = e.seq"
+    " left join runs r on r.run_id = ? where e.stream = ? order by e.sequence"
+)
 
 
 class Unreplayable(Exception):
@@ -78,14 +83,16 @@ def load(store: Store, run_id: str) -> Run | None:
 
     Raises :class:`Unreplayable` when an event is missing, was changed, or does not follow from those before.
     """
-    rows = store.events(stream(run_id))
-    known = store.rows("select event_count, head_seq from runs where run_id = ?", (run_id,))
-    if not rows and not known:
+    found = store.rows(_JOURNAL, (run_id, stream(run_id)))
+    if not found:
+        if store.rows("select 1 from runs where run_id = ?", (run_id,)):
+            raise Unreplayable(1)
         return None
+    rows, known = [row[:-2] for row in found], found[0][-2:]
     unsound = first_unsound(stream(run_id), rows)
     if unsound is not None:
         raise Unreplayable(unsound)
-    if known != [(len(rows), rows[-1][0])]:
+    if known != (len(rows), rows[-1][0]):
         raise Unreplayable(len(rows) + 1)
     return replay(run_id, rows)
 

@@ -128,7 +128,7 @@ class Service(Runs):
 
     def _mutate(self, run_id: str, decide: Decide, materials: Materials = ()) -> Run:
         git: dict[str, Any] | None = None
-        with self.open_for_writing(run_id) as store:
+        with self.open_for_writing(run_id) as store, self.storing(run_id):
             while True:
                 run = self._load_for_mutation(store, run_id)
                 event = decide(run)
@@ -136,9 +136,7 @@ class Service(Runs):
                     return run
                 if git is None and _needs_git(run, event[0]):
                     git = self._git_facts()
-                with self.storing(run_id):
-                    written = self._write(store, run, event, git, materials)
-                if written:
+                if self._write(store, run, event, git, materials):
                     return run
 
     def _write(
