@@ -147,7 +147,7 @@ def spread(moments: int, points: int) -> list[int]:
 
 
 def test_killed_before_and_after_statements_of_a_submit(root: Path) -> None:
-    statements_of_a_submit(root, 20)
+    statements_of_a_submit(root, 12)
 
 
 @pytest.mark.slow
@@ -173,7 +173,7 @@ def first_runs(directory: Path, points: int) -> None:
 
 def test_killed_while_the_very_first_run_makes_the_file(tmp_path: Path) -> None:
     """The directory, the schema and the Run: whatever is there afterwards, the next Run starts."""
-    first_runs(tmp_path, 10)
+    first_runs(tmp_path, 6)
 
 
 @pytest.mark.slow

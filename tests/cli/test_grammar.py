@@ -41,7 +41,7 @@ def test_the_table_is_the_published_one() -> None:
     }
     text, yes, root = ("string", ""), ("bool", False), {"root": ("string", "")}
     named = {"run": text, "action": text}
-    tool = {"tool": ("strings", [])}
+    tool: dict[str, tuple[str, list[str]]] = {"tool": ("strings", [])}
     assert table == {
         "run": ((0, 1), root | {"goal-file": text, "goal-stdin": yes, "source-file": text, "budget": ("int", 8),
                                 "no-review": yes, "json": yes}),

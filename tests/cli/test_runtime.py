@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import subprocess
@@ -339,13 +340,16 @@ def test_git_observation_failed(root: Path) -> None:
     assert variant["base_argv"] == ["slipway", "run", "--budget", "3", "--json", "--root", str(root)]
 
 
-def test_git_repository_unavailable_is_not_a_usage_error(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_git_that_does_not_answer(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from slipway_lite.protocol import git as machine_git
 
-    monkeypatch.setattr(machine_git, "COMMAND_SECONDS", -1.0)
-    reply = invoke("status", "--root", str(root))
-    monkeypatch.undo()
-    document = refusal(reply, "git_repository_unavailable")
+    slow = root.parent / "bin" / "git"
+    slow.parent.mkdir()
+    slow.write_text("#!/bin/sh\nexec sleep 30\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(machine_git, "COMMAND_SECONDS", 0.2)
+    monkeypatch.setenv("PATH", f"{slow.parent}:{os.environ['PATH']}")
+    document = refusal(invoke("status", "--root", str(root)), "git_repository_unavailable")
     inspects(document, "retry-doctor", "doctor", "--root", str(root), "--json")
     assert document["next"]["workspace_identity"] == unavailable_identity(str(root))
 

@@ -32,7 +32,7 @@ def _opened(kind: str) -> int:
     return writer
 
 
-def command(*argv: str, input: bytes = b"", **kinds: str) -> Reply:
+def command(*argv: str, input: str = "", **kinds: str) -> Reply:
     """Run a command in a process of its own, some of whose streams are of the kind that is named."""
     names = ("stdin", "stdout", "stderr")
     closed = [number for number, name in enumerate(names) if kinds.get(name) == "closed"]
@@ -52,7 +52,7 @@ def command(*argv: str, input: bytes = b"", **kinds: str) -> Reply:
     ) as process:
         for descriptor in opened.values():
             os.close(descriptor)
-        out, err = process.communicate(input or None, timeout=60)
+        out, err = process.communicate(input.encode() or None, timeout=60)
     return Reply(process.returncode, out or b"", err or b"")
 
 
@@ -80,7 +80,7 @@ def test_a_committed_step_whose_answer_is_lost(root: Path, kind: str, json_flag:
     assert (status["state"], len(status["actions"])) == ("active", 1)
     host.state = {"action": status["current_action"]}
     argv = host.argv("submit", "--outcome-stdin")
-    document = raw(outcome(host.action))
+    document = raw(outcome(host.action)).decode()
     lost(command(*argv, input=document, stdout=kind), run_id)
     assert len(host.status()["actions"]) == 2
     lost(command(*argv, input=document, stdout=kind), run_id)  # a replay is on record as well
@@ -110,7 +110,7 @@ def test_our_own_commands_whose_answer_is_lost(root: Path, kind: str) -> None:
         assert (reply.status, reply.out, json.loads(reply.err)["code"]) == (3, b"", "output_failed")
 
 
-@pytest.mark.parametrize("argv", [["--help"], ["run", "--help"], ["db"], ["--version"]])
+@pytest.mark.parametrize("argv", [["--help"], ["run", "--help"], ["db", "--help"], ["--version"]])
 def test_help_that_is_lost(argv: list[str]) -> None:
     reply = command(*argv, stdout="full")
     assert (reply.status, reply.out, json.loads(reply.err)["code"]) == (3, b"", "output_failed")
@@ -159,7 +159,7 @@ def test_a_command_that_nobody_listens_to_is_not_killed(root: Path) -> None:
 def test_a_long_answer_is_written_whole(root: Path) -> None:
     """A pipe takes 64 KiB at a time."""
     goal = "é" * 100_000
-    reply = command("run", "--goal-stdin", "--json", "--root", str(root), input=goal.encode())
+    reply = command("run", "--goal-stdin", "--json", "--root", str(root), input=goal)
     assert reply.document["action"]["goal"] == goal
 
 

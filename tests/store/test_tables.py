@@ -10,7 +10,7 @@ from slipway_lite.store import sqlite
 from slipway_lite.store.connection import Store
 from slipway_lite.store.projections import columns
 from slipway_lite.store.tables import APPEND_ONLY, LEDGER, PROJECTIONS
-from tests.store.files import TABLES, dump, filled, plain
+from tests.store.files import TABLES, dump, filled_everywhere, plain
 
 REFUSING = (LEDGER, *APPEND_ONLY)
 
@@ -49,8 +49,9 @@ def test_projections_of_one_prefix_are_listed_once() -> None:
     ],
 )
 def test_facts_refuse_to_change(path: Path, table: str, statement: str) -> None:
-    with filled(path) as store:
+    with filled_everywhere(path) as store:
         before = dump(store.connection)
+        assert before[table]
         with pytest.raises(sqlite.IntegrityError, match=f"{table} is append-only"):
             store.connection.execute(statement.format(table=table))
         assert dump(store.connection) == before
@@ -59,7 +60,7 @@ def test_facts_refuse_to_change(path: Path, table: str, statement: str) -> None:
 @pytest.mark.parametrize("table", REFUSING)
 @pytest.mark.parametrize("statement", ["update {table} set at = 'x'", "delete from {table}"])
 def test_facts_refuse_strangers_too(path: Path, table: str, statement: str) -> None:
-    filled(path).close()
+    filled_everywhere(path).close()
     connection = plain(path)
     with pytest.raises(sqlite.IntegrityError, match="append-only"):
         connection.execute(statement.format(table=table))

@@ -15,7 +15,7 @@ from slipway_lite.store.journal import head
 from slipway_lite.store.reading import read_store
 from slipway_lite.store.tables import GENESIS_SHA256, LEDGER
 from slipway_lite.store.verify import verify
-from tests.store.files import AT, TABLES, plain
+from tests.store.files import AT, TABLES, filled_everywhere, plain
 from tests.store.tampering import FACTS, named, problems, recompute, run_id, tampered, unprotected
 
 
@@ -46,8 +46,8 @@ def flips(value: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("table", FACTS)
-def test_every_flipped_byte_of_every_fact_is_named(small: Path, table: str) -> None:
-    with open_store(str(small)) as store:
+def test_every_flipped_byte_of_every_fact_is_named(path: Path, table: str) -> None:
+    with filled_everywhere(path) as store:
         connection = store.connection
         connection.execute("begin")
         unprotected(connection)
