@@ -16,7 +16,6 @@ from slipway_lite.errors import InvalidDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any, NoReturn
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
@@ -57,13 +56,13 @@ def decode(raw: bytes, limit: int) -> Any:
             parse_int=_integer,
             parse_constant=_constant,
         )
+        return _scrub(value) if lone else value
     except InvalidDocument:
         raise
     except RecursionError:
         raise InvalidDocument("The document nests too deep.") from None
     except ValueError as error:
         raise InvalidDocument(f"The document is not one JSON value: {_reason(error)}.") from None
-    return _scrub(value) if lone else value
 
 
 def _reason(error: ValueError) -> str:
@@ -145,8 +144,3 @@ def framed(*fields: str | bytes) -> str:
 def is_digest(text: str) -> bool:
     """``sha256:`` and exactly 64 lower-case hexadecimal digits."""
     return len(text) == 71 and text.startswith("sha256:") and not text[7:].strip("0123456789abcdef")
-
-
-def without_absent(document: Mapping[str, Any]) -> dict[str, Any]:
-    """``document`` without the keys whose value is ``None``: on the wire an absent field is never null (§0.3)."""
-    return {key: value for key, value in document.items() if value is not None}
