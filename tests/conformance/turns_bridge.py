@@ -1,11 +1,12 @@
 """The functions of the turn corpus, called with its inputs and answered in its documents.
 
-A part of the published JSON API has camel-case names and one argument object; this module is the only place
+The published JSON API has camel-case names and one argument object; this module is the only place
 that knows both sides. Diagnostics of ours are left out: the corpus compares the published vocabulary.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from slipway_lite.turns import (
@@ -133,7 +134,7 @@ def _loop(given: dict[str, Any]) -> Any:
     return {"result": result.as_document(), "sent": script.sent, "parked": script.parked}
 
 
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "parseTurn": _parse_turn,
     "extractLastJsonBlock": lambda given: extract.extract_last_json_block(given["text"]),
     "parseEnvelope": lambda given: envelope.parse_envelope(given["text"]).as_document(),
