@@ -99,9 +99,9 @@ class _Draft:
 
 def compile_workflow_snapshot(
     *,
-    source_revision: object,
-    repository: object,
-    documents: object,
+    source_revision: str,
+    repository: dict[str, Any],
+    documents: Sequence[dict[str, str]],
     status_forms: Sequence[str] = PUBLISHED_FORMS,
 ) -> SnapshotResult:
     """The snapshot that ``documents``, a list of ``{"path", "content"}``, and the repository facts give.
@@ -114,7 +114,6 @@ def compile_workflow_snapshot(
     errors = check(_FACTS, facts)
     if errors:
         return SnapshotResult(None, errors)
-    assert isinstance(documents, list) and isinstance(source_revision, str) and isinstance(repository, dict)
     sources = [_Document(document["path"], document["content"]) for document in documents]
     draft = _Draft()
     state = _repository_state(sources, draft, status_forms)

@@ -24,9 +24,9 @@ from slipway_lite.turns.decide import WorkflowDecision, decide_workflow_action, 
 from slipway_lite.turns.driver import drive_turn
 from slipway_lite.turns.envelope import outcome_from_envelope
 from slipway_lite.turns.loop import Advance, AdvanceConfig, Dependencies, Sent, run_conductor_loop
-from slipway_lite.turns.observation import PinnedJournal, observe_worktree
+from slipway_lite.turns.observation import PinnedJournal, journal_snapshot, observe_worktree
 from slipway_lite.turns.profiles import PROFILES
-from slipway_lite.turns.service import snapshot_sha256
+from slipway_lite.turns.snapshot import snapshot_sha256
 from slipway_lite.turns.worktree import append_line, observe_git, park
 
 TYPE_CHECKING = False
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from slipway_lite.turns.service import LastOutcome, TurnJournal
 
 CHECK_SECONDS = 1800.0
+_STDERR = 2
 COMMAND_NAMES = frozenset(PROFILES) - {"workflow-status"}
 """What the conductor may send: the sensor is asked by sensing, and a merge is nobody's command here."""
 
@@ -166,11 +167,8 @@ class _World:
         append_line(self._observed.git.root, self._setup.config.run_log_path, line)
 
     def decide(self, envelope: dict[str, Any]) -> WorkflowDecision:
-        compiled = self._observed.snapshot()
-        if compiled.snapshot is None:
-            raise SlipwayError("snapshot_failed", "The facts of this working tree do not make a snapshot.")
-        self._setup.journal.append_snapshot({"snapshot": compiled.snapshot, "readings": list(compiled.readings)})
-        self._snapshot_sha256 = snapshot_sha256(compiled.snapshot)
+        snapshot = journal_snapshot(self._setup.journal, self._observed)
+        self._snapshot_sha256 = snapshot_sha256(snapshot)
         outcome, revision = self._last_outcome(envelope)
         if outcome is not None:
             self._proofs = self._prove(outcome["next"]["intent"])
@@ -178,7 +176,7 @@ class _World:
             outcome = {**outcome, "evidence_refs": [*outcome["evidence_refs"], *proven]}
         detail = envelope.get("detail")
         decision = decide_workflow_action(
-            snapshot=compiled.snapshot,
+            snapshot=snapshot,
             last_outcome=outcome,
             last_outcome_source_revision=revision,
             policy=ALLOW_ALL if self._setup.policy is None else self._setup.policy,
@@ -236,8 +234,7 @@ class _World:
                 command,
                 cwd=git.root,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stdout=_STDERR,
                 timeout=CHECK_SECONDS,
                 check=False,
             )

@@ -176,7 +176,7 @@ def decide_from_envelope(
             policy=ALLOW_ALL if policy is None else policy,
             review_loop_cycles=detail.get("review_loop_cycles") if type(detail) is dict else None,
         )
-    except Exception:
+    except Exception:  # whatever a malformed envelope breaks, a conductor must come to a stop with a code
         return WorkflowDecision(
             "stop", "ask-human", (), "stop-failed", (), "The envelope or the last outcome is malformed."
         )

@@ -132,6 +132,7 @@ class _Loop:
         self.deferred_in_a_row = 0
         self.sensed_again = False
         self.invokes = 0
+        self.last_sent = ""
 
     def run(self) -> Advance:
         for iteration in range(1, self.config.iterations_cap + 1):
@@ -140,7 +141,7 @@ class _Loop:
             if ended is not None:
                 return ended
             if self.max_invokes is not None and self.invokes >= self.max_invokes:
-                return Advance(CONTINUE, None, iteration, "One stage is done; call again to go on.")
+                return Advance(CONTINUE, None, iteration, f"{self.last_sent} is done; call again to go on.")
         return Advance(STOPPED, "stop-failed", self.config.iterations_cap, "The cap of iterations is reached.")
 
     def _end(self, banner: str, code: str, iterations: int, message: str) -> Advance:
@@ -204,6 +205,7 @@ class _Loop:
             return self._stop(sent.stop_code, sent.detail)
         if not sent.deferred:
             self.deferred_in_a_row = 0
+            self.last_sent = invocation.text
             self.invokes += 1
             self.sensed_again = self.sensed_again and not self.config.sense_again_after_invoke
             return None

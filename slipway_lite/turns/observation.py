@@ -10,6 +10,7 @@ from slipway_lite import clock
 from slipway_lite.canon import sha256
 from slipway_lite.errors import SlipwayError
 from slipway_lite.turns.compiler import REPOSITORY_STATE_PATH, compile_workflow_snapshot
+from slipway_lite.turns.loop import RUN_LOG_PATH
 from slipway_lite.turns.repository_state import (
     HEADER,
     SECTIONS,
@@ -88,8 +89,10 @@ class Observation(NamedTuple):
         }
 
 
-def observe_worktree(root: str, ignore: Iterable[str] = ()) -> Observation:
+def observe_worktree(root: str, ignore: Iterable[str] = (RUN_LOG_PATH,)) -> Observation:
     """Observe the working tree that ``root`` lies in; paths in ``ignore`` do not make it dirty.
+
+    By default that is the conductor's own run log.
 
     Raises what :func:`slipway_lite.turns.worktree.observe_git` raises.
     """
@@ -129,6 +132,14 @@ def draft_repository_state(observed: Observation) -> None:
         raise SlipwayError("document_exists", "The repository-state document exists already; nothing was written.")
     draft = RepositoryState(status="draft", source_revision=observed.git.head, created_at=clock.timestamp())
     replace_repository_state(observed.git.root, draft, role="discover-repository-state")
+
+
+def journal_snapshot(journal: Journal, observed: Observation) -> dict[str, Any]:
+    """Compile the snapshot of ``observed``, append it to ``journal`` and return it."""
+    compiled = observed.snapshot()
+    assert compiled.snapshot is not None, "git facts always make a snapshot"
+    journal.append_snapshot({"snapshot": compiled.snapshot, "readings": list(compiled.readings)})
+    return compiled.snapshot
 
 
 class PinnedJournal:

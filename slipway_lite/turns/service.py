@@ -10,9 +10,10 @@ import json
 from typing import Any, NamedTuple
 
 from slipway_lite import clock, ids
-from slipway_lite.canon import encode, encode_canonical, sha256
+from slipway_lite.canon import encode
 from slipway_lite.errors import SlipwayError
 from slipway_lite.store.tables import APPEND_ONLY
+from slipway_lite.turns.snapshot import snapshot_sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,11 +90,6 @@ class TurnJournal:
             {"stream": self._stream, "skill": skill},
         )
         return LastOutcome(json.loads(rows[0][0]), rows[0][1], rows[0][2]) if rows else None
-
-
-def snapshot_sha256(snapshot: dict[str, Any]) -> str:
-    """The digest of a snapshot: over its canonical JSON, so that key order does not matter."""
-    return sha256(_text(encode_canonical(snapshot)).encode())
 
 
 def _column(name: str, value: Any) -> Any:

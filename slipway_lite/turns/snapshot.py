@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from slipway_lite.canon import encode_canonical, sha256
 from slipway_lite.turns.shapes import (
     Exactly,
     Flag,
@@ -79,3 +80,8 @@ def workflow_snapshot(
         "contradictions": contradictions,
         "unknowns": unknowns,
     }
+
+
+def snapshot_sha256(snapshot: dict[str, Any]) -> str:
+    """The digest of a snapshot: over its canonical JSON, so that key order does not matter."""
+    return sha256(encode_canonical(snapshot).encode("utf-8", "backslashreplace"))

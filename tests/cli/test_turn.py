@@ -134,6 +134,7 @@ def test_many_turns_are_parsed_line_by_line(slipway: Slipway) -> None:
 
 def test_wrong_invocations_have_codes(slipway: Slipway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert code(lambda: slipway("parse")) == ("missing_skill", 2)
+    assert code(lambda: slipway("parse", "--skill", "advance")) == ("unknown_skill", 2)
     assert code(lambda: slipway("parse", "--skill", "plan-fix", str(tmp_path / "absent"))) == ("input_unreadable", 2)
     assert code(lambda: slipway("parse", "--jsonl", str(tmp_path / "absent"))) == ("input_unreadable", 2)
     monkeypatch.setattr(turn, "INPUT_LIMIT", 3)
@@ -229,7 +230,12 @@ def test_a_real_command_is_driven_and_journaled(slipway: Slipway, tree: Tree, tm
     assert ran.status == 0 and ran.document["repair"] == "fresh-call" and ran.document["outcome"] == outcome()
     first, second = ((tree.root / f".git/prompt-{call}").read_text("utf-8") for call in (0, 1))
     assert first.startswith("Do P2.\n\nEnd your reply") and second.startswith(first + f"\n\n{PROSE}")
-    assert rows(tmp_path, "select repair, source_revision, document_path from turns") == [("fresh-call", head, STATE)]
+    assert ran.document["envelope"] is None
+    assert rows(
+        tmp_path,
+        "select t.repair, t.source_revision, t.document_path, s.source_revision from turns t"
+        " join workflow_snapshots s using (snapshot_sha256)",
+    ) == [("fresh-call", head, STATE, head)]
 
 
 def test_the_re_ask_goes_to_the_resume_command(slipway: Slipway, tree: Tree) -> None:

@@ -112,6 +112,13 @@ def test_a_pinned_journal_adds_the_document_the_facts_and_the_revision_at_the_en
     assert turn["evidence"] == [1] and snapshot == {"snapshot": 1}
 
 
+def test_the_conductors_run_log_is_no_uncommitted_work(tree: Tree) -> None:
+    tree.plan()
+    tree.write(".agentic-workflow/advance-run.log", "x")
+    assert not observe_worktree(str(tree.root)).git.dirty
+    assert observe_worktree(str(tree.root), ()).git.dirty
+
+
 def test_a_tree_below_the_root_is_the_same_tree(tree: Tree) -> None:
     tree.plan()
     assert observe_worktree(str(tree.root / "docs")).documents == observe_worktree(str(Path(tree.root))).documents
