@@ -257,7 +257,9 @@ class _World:
                 decision.intent,
                 self._setup.new_agent(),
                 context={"unitId": target} if isinstance(target, str) else None,
-                journal=PinnedJournal(self._setup.journal, self._observed, facts),
+                journal=PinnedJournal(
+                    self._setup.journal, self._observed.git.root, self._observed.pinned_document(), facts
+                ),
                 prompt=text,
                 same_session=self._setup.same_session,
             )

@@ -109,6 +109,16 @@ def observe_worktree(root: str, ignore: Iterable[str] = (RUN_LOG_PATH,)) -> Obse
     )
 
 
+def try_to_observe(root: str) -> Observation | None:
+    """The observation of ``root``, or ``None`` where there is no repository or no commit to cite yet."""
+    try:
+        return observe_worktree(root)
+    except SlipwayError as error:
+        if error.code in ("not_a_repository", "no_revision"):
+            return None
+        raise
+
+
 def replace_repository_state(root: str, state: RepositoryState, *, role: str) -> None:
     """Write ``state`` as the repository-state document of ``root``, losing nothing that an existing one
     holds.
@@ -145,17 +155,30 @@ def journal_snapshot(journal: Journal, observed: Observation) -> dict[str, Any]:
 class PinnedJournal:
     """A journal that adds to each turn what it was planned from and the revision at which it ended.
 
-    ``facts`` are further columns of ``turns``: the snapshot, the decision, the evidence that was proved for it.
+    ``pinned`` is the repository-state document of :meth:`Observation.pinned_document`; ``facts`` are further columns
+    of ``turns``: the snapshot, the decision, the evidence that was proved for it.
     """
 
-    def __init__(self, journal: Journal, observed: Observation, facts: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        root: str,
+        pinned: dict[str, str] | None = None,
+        facts: dict[str, Any] | None = None,
+    ) -> None:
         self._journal = journal
-        self._root = observed.git.root
-        pinned = observed.pinned_document() or {}
-        self._facts = {f"document_{name}": value for name, value in pinned.items()} | (facts or {})
+        self._root = root
+        self._facts = {f"document_{name}": value for name, value in (pinned or {}).items()} | (facts or {})
 
     def append_turn(self, record: dict[str, Any]) -> None:
-        self._journal.append_turn({**record, **self._facts, "source_revision": observe_git(self._root).head})
+        self._journal.append_turn({**record, **self._facts, "source_revision": self._revision()})
 
     def append_snapshot(self, record: dict[str, Any]) -> None:
         self._journal.append_snapshot(record)
+
+    def _revision(self) -> str | None:
+        """The head now; ``None`` where there is none to read, because a turn is journaled all the same."""
+        try:
+            return observe_git(self._root).head
+        except SlipwayError:
+            return None

@@ -258,6 +258,15 @@ def test_the_re_ask_goes_to_the_resume_command(slipway: Slipway, tree: Tree) -> 
     assert (tree.root / ".git/asked").read_text("utf-8") == "Emit only the machine result for the turn above."
 
 
+def test_a_turn_can_be_driven_where_there_is_no_repository_yet(slipway: Slipway, tmp_path: Path) -> None:
+    place = tmp_path / "new"
+    (place / ".git").mkdir(parents=True)
+    argv = ("drive", "--skill", "init-workspace", "--root", str(place), "--prompt", "Start.", "--json")
+    ran = slipway(*argv, "--", *agent(fenced(outcome("init-workspace"))))
+    assert ran.document["verdict"] == "validated"
+    assert rows(tmp_path, "select source_revision, document_path, snapshot_sha256 from turns") == [(None, None, None)]
+
+
 def test_drive_refuses_before_the_agent_is_called(slipway: Slipway, tree: Tree) -> None:
     tree.plan()
     argv = ("drive", "--root", str(tree.root), "--prompt", "x")
