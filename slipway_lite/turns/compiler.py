@@ -1,9 +1,8 @@
-"""Compiling a WorkflowSnapshot v1 from selected documents and the caller's repository facts (turn-contract
-§9).
+"""Compiling a WorkflowSnapshot v1 from selected documents and the caller's repository facts (turn-contract §9).
 
-Pure: no files, no clock, no hashing, no sorting, no comparison of documents with each other. What a document
-does not say is an entry of ``unknowns``, what it does say has an entry of ``provenance``, and a declared
-contradiction is carried, never settled here.
+Pure: no files, no clock, no hashing, no sorting, no comparison of documents with each other. What a document does not
+say is an entry of ``unknowns``, what it does say has an entry of ``provenance``, and a declared contradiction is
+carried, never settled here.
 """
 
 from __future__ import annotations
@@ -101,17 +100,18 @@ def compile_workflow_snapshot(
     *,
     source_revision: str,
     repository: dict[str, Any],
-    documents: Sequence[dict[str, str]],
+    documents: list[dict[str, str]],
     status_forms: Sequence[str] = PUBLISHED_FORMS,
 ) -> SnapshotResult:
     """The snapshot that ``documents``, a list of ``{"path", "content"}``, and the repository facts give.
 
-    ``repository`` is ``{"branch", "headSha", "dirty"}`` and is carried as given. The published compiler reads
-    a status only as a plain ``Status: word`` line; ``status_forms=ALL_FORMS`` reads the bold line and the
-    table row too and records in ``readings`` which one it was. Errors arise from the caller's facts only.
+    ``repository`` is ``{"branch", "headSha", "dirty"}`` and is carried as given. The published compiler reads a
+    status only as a plain ``Status: word`` line; ``status_forms=ALL_FORMS`` reads the bold line and the table row too
+    and records in ``readings`` which one it was. Errors arise from the caller's facts only;
+    further keys of a document are ignored.
     """
     facts = {"sourceRevision": source_revision, "repository": repository, "documents": documents}
-    errors = check(_FACTS, facts)
+    errors = check(_FACTS, facts, strict=False)
     if errors:
         return SnapshotResult(None, errors)
     sources = [_Document(document["path"], document["content"]) for document in documents]
@@ -136,9 +136,7 @@ def compile_workflow_snapshot(
 
 
 def _find(sources: list[_Document], ending: str) -> _Document | None:
-    """The first document whose path ends with ``ending``; the published rule asks for no separator before
-    it.
-    """
+    """The first document whose path ends with ``ending``; the published rule asks for no separator before it."""
     return next((source for source in sources if source.path.endswith(ending)), None)
 
 

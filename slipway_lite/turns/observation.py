@@ -1,6 +1,4 @@
-"""Looking at a working tree for turns: compile its snapshot, sense it, pin and replace its repository
-state.
-"""
+"""Looking at a working tree for turns: compile its snapshot, sense it, pin and replace its repository state."""
 
 from __future__ import annotations
 
@@ -76,9 +74,7 @@ class Observation(NamedTuple):
         return {"path": REPOSITORY_STATE_PATH, **header, **rows}
 
     def pinned_document(self) -> dict[str, str] | None:
-        """The repository-state document that is planned from: its path, the head revision, the digest of
-        its bytes.
-        """
+        """The repository-state document that is planned from: its path, the head revision, the digest of its bytes."""
         content = self.documents.content(REPOSITORY_STATE_PATH)
         if content is None:
             return None
@@ -120,12 +116,10 @@ def try_to_observe(root: str) -> Observation | None:
 
 
 def replace_repository_state(root: str, state: RepositoryState, *, role: str) -> None:
-    """Write ``state`` as the repository-state document of ``root``, losing nothing that an existing one
-    holds.
+    """Write ``state`` as the repository-state document of ``root``, losing nothing that an existing one holds.
 
-    ``role`` is the skill that writes. Raises what :func:`check_replacement` and
-    :func:`render_repository_state` raise, and ``document_unreadable`` when a document is there that cannot
-    be read.
+    ``role`` is the skill that writes. Raises what :func:`check_replacement` and :func:`render_repository_state`
+    raise, and ``document_unreadable`` when a document is there that cannot be read.
     """
     content = render_repository_state(state)
     existing = read_documents(root, (REPOSITORY_STATE_PATH,))

@@ -1,7 +1,7 @@
 """The journal of turns over the store: one immediate transaction an append, every row in the ledger.
 
-A working tree has one stream in each of the two tables. What is read back is a hypothesis: after a restart
-the driver recomputes the snapshot and lets the freshness test of the decider judge the last outcome.
+A working tree has one stream in each of the two tables. What is read back is a hypothesis: after a restart the driver
+recomputes the snapshot and lets the freshness test of the decider judge the last outcome.
 """
 
 from __future__ import annotations
@@ -40,9 +40,7 @@ class LastOutcome(NamedTuple):
 
 
 class TurnJournal:
-    """Appends turns and snapshots of the working tree at ``root``; ``run_id`` and ``action_id`` link its
-    turns.
-    """
+    """Appends turns and snapshots of the working tree at ``root``; ``run_id`` and ``action_id`` link its turns."""
 
     def __init__(self, store: Store, root: str, *, run_id: str | None = None, action_id: str | None = None) -> None:
         self._store = store
@@ -56,9 +54,7 @@ class TurnJournal:
             raise SlipwayError("action_not_found", "The Run has no such Action.")
 
     def append_turn(self, record: dict[str, Any]) -> None:
-        """Append one turn: a record of :meth:`DrivenTurn.as_document` with any of the other columns of
-        ``turns``.
-        """
+        """Append one turn: a record of :meth:`DrivenTurn.as_document` with any of the other columns of ``turns``."""
         self._append("turns", {"turn_id": ids.uuid4(), **self._links, **record})
 
     def append_snapshot(self, record: dict[str, Any]) -> None:

@@ -1,6 +1,4 @@
-"""WorkflowSnapshot v1: what the chosen documents and the caller's repository facts say (turn-contract
-§1.3).
-"""
+"""WorkflowSnapshot v1: what the chosen documents and the caller's repository facts say (turn-contract §1.3)."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from slipway_lite.turns.shapes import (
 from slipway_lite.turns.vocabulary import REPOSITORY_STATES, SNAPSHOT_UNIT_KINDS, WORKFLOW_SNAPSHOT_CONTRACT
 
 SOURCE_REVISION = Text(least=1)
-REPOSITORY = Object({"branch": Text(), "headSha": Text(), "dirty": Flag()})
+REPOSITORY = Object({"branch": Text(), "headSha": Text(), "dirty": Flag()}, sealed=True)
 
 WORKFLOW_SNAPSHOT = Object(
     {
@@ -50,9 +48,7 @@ WORKFLOW_SNAPSHOT = Object(
 
 
 def validate_workflow_snapshot(value: object) -> Validation:
-    """Whether ``value``, a decoded JSON value, is a WorkflowSnapshot v1; unknown keys are refused at every
-    level.
-    """
+    """Whether ``value``, a decoded JSON value, is a WorkflowSnapshot v1; unknown keys are refused at every level."""
     return Validation("snapshot", value, check(WORKFLOW_SNAPSHOT, value))
 
 

@@ -100,7 +100,11 @@ class _Script:
     def send(self, decision: WorkflowDecision, text: str) -> loop.Sent:
         self.sent.append(text)
         answer = self.answer("send")
-        return loop.Sent(ok=answer["ok"], deferred=answer.get("deferred", False))
+        return loop.Sent(
+            ok=answer["ok"],
+            deferred=answer.get("deferred", False),
+            stop_code=answer.get("refusal", "stop-failed"),
+        )
 
     def observe_git(self) -> tuple[str, int]:
         answer = self.answer("git")
@@ -156,7 +160,11 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "parseSensorOutput": lambda given: conductor.parse_sensor_output(given["text"]).as_document(),
     "runConductorLoop": _loop,
     "emitContinuation": lambda given: continuation.emit_continuation(
-        command=given["command"], convergence=given["convergence"]
+        command=given.get("command") or "",
+        convergence=given.get("convergence") or "",
+        preconditions=given.get("preconditions", ()),
+        evidence=given.get("evidence"),
+        sensor_degraded=given.get("sensorDegraded", False),
     ).as_document(),
 }
 

@@ -142,6 +142,18 @@ def test_a_row_of_spaces_costs_linear_time() -> None:
     assert time.perf_counter() - started < 1
 
 
+def test_lines_made_to_backtrack_cost_linear_time() -> None:
+    hostile = [
+        "Base: x" + " ← Head: y @ z" * 250,
+        "1. [a] b — c" + " → fix" * 500,
+        "PR #1" + " " * 3000,
+        "1. [a]" + " " * 3000,
+    ]
+    started = time.perf_counter()
+    assert outcome("\n".join(hostile * 250) + "\n" + READY)
+    assert time.perf_counter() - started < 5
+
+
 def test_a_line_too_long_to_mean_anything_is_no_row_and_is_never_cut() -> None:
     long = REPORT.replace("has aged", "has aged " + "x" * 5000)
     verdict = parse_native_verdict(long)
