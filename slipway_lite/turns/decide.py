@@ -66,9 +66,6 @@ REASON_CODES = (
 class _Absent:
     """The type of :data:`ABSENT`: a key that a request does not have, which is not the same as null."""
 
-    def __repr__(self) -> str:
-        return "ABSENT"
-
 
 ABSENT = _Absent()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -130,6 +131,26 @@ def test_many_turns_are_parsed_line_by_line(slipway: Slipway) -> None:
     ]
     assert found[1]["errors"][0]["code"] == "invalid_line" and ran.status == 0
     assert slipway("parse", "--jsonl", stdin="").out == ""
+
+
+PROGRAM = (sys.executable, "-c", "from slipway_lite.cli.main import main; main()", "turn", "parse", "--jsonl")
+
+
+def test_progress_goes_to_a_terminal_on_standard_error_and_nowhere_else() -> None:
+    reader, terminal = os.openpty()
+    lines = b"{}\n" * 150
+    done = subprocess.run(PROGRAM, input=lines, stdout=subprocess.PIPE, stderr=terminal, check=True)
+    os.close(terminal)
+    assert os.read(reader, 1000).decode().split("\r") == ["", "read 100 turns", "read 150 turns", "\n"]
+    os.close(reader)
+    assert done.stdout.count(b"\n") == 150 and b"read" not in done.stdout
+    assert subprocess.run(PROGRAM, input=lines, capture_output=True, check=True).stderr == b""
+
+
+def test_an_output_that_takes_nothing_is_an_error() -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(PROGRAM, input=b"{}\n", stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 3 and json.loads(done.stderr)["code"] == "output_failed"
 
 
 def test_wrong_invocations_have_codes(slipway: Slipway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from slipway_lite.errors import InvalidDocument
+from slipway_lite.turns import decide as module
 from slipway_lite.turns.decide import (
     REASON_CODES,
     TRANSITIONS,
@@ -15,6 +17,7 @@ from slipway_lite.turns.decide import (
     decide_workflow_action,
     halted_by,
 )
+from slipway_lite.turns.profiles import PROFILES
 from slipway_lite.turns.vocabulary import EVIDENCE, INTENTS
 from tests.turns import documents
 
@@ -125,6 +128,13 @@ def test_row_9_discovery_is_invoked_only_on_a_frozen_state() -> None:
 def test_row_10_required_evidence_is_matched_as_a_whole_word(refs: list[str]) -> None:
     assert code(outcome(evidence_refs=refs)) == "sense-missing-evidence"
     assert code(outcome(evidence_refs=["workflow-snapshot", "current-candidate"])) == "invoke-proven-transition"
+
+
+def test_row_10_a_profile_without_effects_is_never_invoked(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = PROFILES["execute-phase"]
+    idle = replace(profile, capabilities=replace(profile.capabilities, effects=()))
+    monkeypatch.setattr(module, "PROFILES", {**PROFILES, "execute-phase": idle})
+    assert code(outcome()) == "stop-forbidden-transition"
 
 
 def test_row_11_the_policy_must_allow_the_intent_and_forge_writes_for_a_merge() -> None:

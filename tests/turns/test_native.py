@@ -116,6 +116,8 @@ def test_without_a_next_command_a_bullet_must_name_one() -> None:
 def test_the_first_usable_fix_route_wins_then_the_next_command() -> None:
     unusable = REPORT.replace("(/execute-phase 12)", "(/unit-lane)")
     assert outcome(unusable)["next"]["intent"] == "review-change"
+    unclosed = REPORT.replace("(/execute-phase 12)", "(execute-phase 12 → fix (/triage-issue")
+    assert outcome(unclosed)["next"]["intent"] == "review-change"
     second = unusable.replace("has aged", "has aged → fix (/triage-issue 4)")
     assert outcome(second)["next"]["intent"] == "triage-issue"
 
@@ -126,6 +128,8 @@ def test_the_first_usable_fix_route_wins_then_the_next_command() -> None:
         ("(2 blockers)", "(3 blockers)", "native_count_mismatch"),
         ("(2 blockers)", "(1 blocker)", "native_count_mismatch"),
         ("2. [receipt] review — has aged", "2. review has aged", "native_count_mismatch"),
+        ("2. [receipt] review — has aged", "2. [receipt] — has aged", "native_count_mismatch"),
+        ("2. [receipt] review — has aged", "2. [receipt] review —  → fix (/audit-pr)", "native_count_mismatch"),
         ("Blockers (ranked):", "Blockers:", "native_rows_missing"),
     ],
 )
