@@ -82,12 +82,14 @@ def parse(
     Example: slipway turn parse --skill execute-phase --json reply.md
     """
     from slipway_lite.turns.parse import parse_turn
+    from slipway_lite.turns.profiles import profile_of
 
     if jsonl:
         _parse_lines(file, skill, strict_tail)
         return
     if not skill:
         raise UsageError("missing_skill", "--skill says whose reply this is.")
+    profile_of(skill)
     text = _read(file).decode("utf-8", "replace")
     context = {"unitId": context_unit} if context_unit else None
     parsed = parse_turn(skill=skill, text=text, context=context, strict_tail=strict_tail)
@@ -212,25 +214,29 @@ def drive(
     """
     from slipway_lite.turns.agent import ProcessAgent
     from slipway_lite.turns.driver import drive_turn
-    from slipway_lite.turns.observation import PinnedJournal, observe_worktree
+    from slipway_lite.turns.observation import PinnedJournal, journal_snapshot, try_to_observe
     from slipway_lite.turns.profiles import profile_of
+    from slipway_lite.turns.snapshot import snapshot_sha256
 
     profile_of(skill)
-    asked = prompt or ("" if os.isatty(0) else _read("-").decode("utf-8", "replace"))
-    observed = observe_worktree(root or os.getcwd())
+    observed = try_to_observe(root or os.getcwd())
+    top = observed.git.root if observed else os.path.realpath(root or os.getcwd())
     with _store(db, root) as store:
-        journal = _journal(store, observed.git.root, run, action)
+        journal = _journal(store, top, run, action)
+        asked = prompt or ("" if os.isatty(0) else _read("-").decode("utf-8", "replace"))
+        pinned = observed.pinned_document() if observed else None
+        facts = {"snapshot_sha256": snapshot_sha256(journal_snapshot(journal, observed))} if observed else {}
         turn = drive_turn(
             skill,
-            ProcessAgent(command, shlex.split(resume_command) or None, root=observed.git.root),
+            ProcessAgent(command, shlex.split(resume_command) or None, root=top),
             context={"unitId": context_unit} if context_unit else None,
-            journal=PinnedJournal(journal, observed),
+            journal=PinnedJournal(journal, top, pinned, facts),
             prompt=asked,
             same_session=bool(resume_command),
             strict_tail=strict_tail,
         )
     document = turn.as_document()
-    emit(document, json, turn_text.driven(document))
+    emit({**document, "envelope": turn.parsed and turn.parsed.envelope}, json, turn_text.driven(document))
     if not turn.ok:
         raise typer.Exit(FAILED)
 

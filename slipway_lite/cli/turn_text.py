@@ -61,8 +61,6 @@ def envelope(document: dict[str, Any]) -> list[str]:
 
 
 def snapshot(document: dict[str, Any]) -> list[str]:
-    if not document["ok"]:
-        return _errors(document["errors"])
     found = document["snapshot"]
     unit, phase = found["unit"], found["phase"]
     return [

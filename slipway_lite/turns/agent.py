@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 SENSOR_SECONDS = 30.0
 AGENT_SECONDS = 3600.0
+AGENT_ERRORS = ("agent_unavailable", "agent_failed", "agent_timed_out")
 
 
 class ProcessAgent:
     """An agent that is one command a message; its stderr passes through.
 
-    The first message goes to ``command``. A later one goes to ``resume_command``, which continues the same
-    session, or, when there is none, to ``command`` again: then the driver must be told
-    ``same_session=False``.
+    The first message goes to ``command``. A later one goes to ``resume_command``, which continues the same session,
+    or, when there is none, to ``command`` again: then the driver must be told ``same_session=False``.
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class ProcessAgent:
     def __call__(self, message: str) -> str:
         """The reply to ``message``; bytes that are no UTF-8 become U+FFFD.
 
-        Raises :class:`SlipwayError`: ``agent_unavailable`` when the command cannot be started,
-        ``agent_failed`` when it exits with another status than 0, ``agent_timed_out``.
+        Raises :class:`SlipwayError`: ``agent_unavailable`` when the command cannot be started, ``agent_failed`` when
+        it exits with another status than 0, ``agent_timed_out``.
         """
         command = self._resume_command if self._called else self._command
         self._called = True
@@ -68,9 +68,7 @@ class ProcessAgent:
 
 
 def run_sensor(command: Sequence[str], root: str) -> SensorReading:
-    """What a sensor command printed. A signal, an exit status of 128 or more, or 30 seconds make it a
-    failure.
-    """
+    """What a sensor command printed. A signal, an exit status of 128 or more, or 30 seconds make it a failure."""
     try:
         done = subprocess.run(
             tuple(command),

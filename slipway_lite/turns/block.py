@@ -1,8 +1,7 @@
 """Decoding the body of a block: strict RFC 8259 as the published tools read it.
 
-Not :func:`slipway_lite.canon.decode`: this contract lets a repeated key win by coming last and keeps numbers
-as they are, and a reply that cannot be read is a result with a code here, never an exception. (turn-contract
-§4, §16.1)
+Not :func:`slipway_lite.canon.decode`: this contract lets a repeated key win by coming last and keeps numbers as they
+are, and a reply that cannot be read is a result with a code here, never an exception. (turn-contract §4, §16.1)
 """
 
 from __future__ import annotations

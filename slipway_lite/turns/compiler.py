@@ -1,9 +1,8 @@
-"""Compiling a WorkflowSnapshot v1 from selected documents and the caller's repository facts (turn-contract
-§9).
+"""Compiling a WorkflowSnapshot v1 from selected documents and the caller's repository facts (turn-contract §9).
 
-Pure: no files, no clock, no hashing, no sorting, no comparison of documents with each other. What a document
-does not say is an entry of ``unknowns``, what it does say has an entry of ``provenance``, and a declared
-contradiction is carried, never settled here.
+Pure: no files, no clock, no hashing, no sorting, no comparison of documents with each other. What a document does not
+say is an entry of ``unknowns``, what it does say has an entry of ``provenance``, and a declared contradiction is
+carried, never settled here.
 """
 
 from __future__ import annotations
@@ -99,22 +98,22 @@ class _Draft:
 
 def compile_workflow_snapshot(
     *,
-    source_revision: object,
-    repository: object,
-    documents: object,
+    source_revision: str,
+    repository: dict[str, Any],
+    documents: list[dict[str, str]],
     status_forms: Sequence[str] = PUBLISHED_FORMS,
 ) -> SnapshotResult:
     """The snapshot that ``documents``, a list of ``{"path", "content"}``, and the repository facts give.
 
-    ``repository`` is ``{"branch", "headSha", "dirty"}`` and is carried as given. The published compiler reads
-    a status only as a plain ``Status: word`` line; ``status_forms=ALL_FORMS`` reads the bold line and the
-    table row too and records in ``readings`` which one it was. Errors arise from the caller's facts only.
+    ``repository`` is ``{"branch", "headSha", "dirty"}`` and is carried as given. The published compiler reads a
+    status only as a plain ``Status: word`` line; ``status_forms=ALL_FORMS`` reads the bold line and the table row too
+    and records in ``readings`` which one it was. Errors arise from the caller's facts only;
+    further keys of a document are ignored.
     """
     facts = {"sourceRevision": source_revision, "repository": repository, "documents": documents}
-    errors = check(_FACTS, facts)
+    errors = check(_FACTS, facts, strict=False)
     if errors:
         return SnapshotResult(None, errors)
-    assert isinstance(documents, list) and isinstance(source_revision, str) and isinstance(repository, dict)
     sources = [_Document(document["path"], document["content"]) for document in documents]
     draft = _Draft()
     state = _repository_state(sources, draft, status_forms)
@@ -137,9 +136,7 @@ def compile_workflow_snapshot(
 
 
 def _find(sources: list[_Document], ending: str) -> _Document | None:
-    """The first document whose path ends with ``ending``; the published rule asks for no separator before
-    it.
-    """
+    """The first document whose path ends with ``ending``; the published rule asks for no separator before it."""
     return next((source for source in sources if source.path.endswith(ending)), None)
 
 

@@ -1,10 +1,8 @@
-"""``advance``: the conductor over a real working tree, a real agent and the journal (turn-contract §13,
-issue C).
+"""``advance``: the conductor over a real working tree, a real agent and the journal (turn-contract §13).
 
-The published loop hands its decider no last outcome and therefore never invokes anything. This one feeds it
-the newest validated outcome of the journal with the revision at which that turn ended; after a re-sense it
-feeds the sensor's own outcome with the evidence that the driver proved. It emits no SkillOutcome of its own
-and never merges.
+The published loop hands its decider no last outcome and therefore never invokes anything. This one feeds it the
+newest validated outcome of the journal with the revision at which that turn ended; after a re-sense it feeds the
+sensor's own outcome with the evidence that the driver proved. It emits no SkillOutcome of its own and never merges.
 """
 
 from __future__ import annotations
@@ -18,15 +16,15 @@ from slipway_lite import clock
 from slipway_lite.canon import encode
 from slipway_lite.errors import SlipwayError
 from slipway_lite.turns import evidence
-from slipway_lite.turns.agent import run_sensor
+from slipway_lite.turns.agent import AGENT_ERRORS, run_sensor
 from slipway_lite.turns.conductor import ALLOW_ALL, SensorReading, parse_sensor_output
 from slipway_lite.turns.decide import WorkflowDecision, decide_workflow_action, halted_by
 from slipway_lite.turns.driver import drive_turn
 from slipway_lite.turns.envelope import outcome_from_envelope
 from slipway_lite.turns.loop import Advance, AdvanceConfig, Dependencies, Sent, run_conductor_loop
-from slipway_lite.turns.observation import PinnedJournal, observe_worktree
+from slipway_lite.turns.observation import PinnedJournal, journal_snapshot, observe_worktree
 from slipway_lite.turns.profiles import PROFILES
-from slipway_lite.turns.service import snapshot_sha256
+from slipway_lite.turns.snapshot import snapshot_sha256
 from slipway_lite.turns.worktree import append_line, observe_git, park
 
 TYPE_CHECKING = False
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from slipway_lite.turns.service import LastOutcome, TurnJournal
 
 CHECK_SECONDS = 1800.0
+_STDERR = 2
 COMMAND_NAMES = frozenset(PROFILES) - {"workflow-status"}
 """What the conductor may send: the sensor is asked by sensing, and a merge is nobody's command here."""
 
@@ -50,10 +49,9 @@ INVOKE_DISCOVERY, INVOKE_RESOLUTION = "invoke-discovery", "invoke-resolution"
 class AdvanceSetup:
     """What a call of ``advance`` works with.
 
-    ``new_agent`` starts one agent session a turn; ``same_session`` says whether a second message continues
-    it. ``sensor`` is a command, the built-in sensor when ``None``; ``check`` is the command that proves
-    ``verification``. ``policy`` ``None`` allows every intent. ``go_on`` lifts the limit of one stage a
-    call.
+    ``new_agent`` starts one agent session a turn; ``same_session`` says whether a second message continues it.
+    ``sensor`` is a command, the built-in sensor when ``None``; ``check`` is the command that proves ``verification``.
+    ``policy`` ``None`` allows every intent. ``go_on`` lifts the limit of one stage a call.
     """
 
     root: str
@@ -71,9 +69,8 @@ class AdvanceSetup:
 def advance(setup: AdvanceSetup) -> Advance:
     """Advance the work in ``setup.root`` by one stage, or until something stops it.
 
-    Raises :class:`SlipwayError` only where there is no tree to work in (``not_a_repository``,
-    ``no_revision``) or git or the journal fail; an agent that fails ends in the banner STOPPED with its
-    turn journaled.
+    Raises :class:`SlipwayError` only where there is no tree to work in (``not_a_repository``, ``no_revision``) or git
+    or the journal fail; an agent that fails ends in the banner STOPPED with its turn journaled.
     """
     world = _World(setup)
     return run_conductor_loop(
@@ -100,7 +97,6 @@ class _World:
         self._setup = setup
         self._ignore = (setup.config.run_log_path,)
         self._observed = self._observe()
-        self._sensed_at = ""
         self._decide_from_sensor = False
         self._prepared: set[tuple[str, tuple[Any, ...]]] = set()
         self._snapshot_sha256: str | None = None
@@ -148,7 +144,6 @@ class _World:
     # the loop's callables
 
     def sense(self) -> SensorReading:
-        self._sensed_at = self._observed.git.head
         if self._setup.sensor is not None:
             return run_sensor(self._setup.sensor, self._observed.git.root)
         return parse_sensor_output(encode(self._observed.envelope()))
@@ -166,19 +161,16 @@ class _World:
         append_line(self._observed.git.root, self._setup.config.run_log_path, line)
 
     def decide(self, envelope: dict[str, Any]) -> WorkflowDecision:
-        compiled = self._observed.snapshot()
-        if compiled.snapshot is None:
-            raise SlipwayError("snapshot_failed", "The facts of this working tree do not make a snapshot.")
-        self._setup.journal.append_snapshot({"snapshot": compiled.snapshot, "readings": list(compiled.readings)})
-        self._snapshot_sha256 = snapshot_sha256(compiled.snapshot)
+        snapshot = journal_snapshot(self._setup.journal, self._observed)
+        self._snapshot_sha256 = snapshot_sha256(snapshot)
         outcome, revision = self._last_outcome(envelope)
-        if outcome is not None:
+        if outcome is not None and revision == self._observed.git.head:
             self._proofs = self._prove(outcome["next"]["intent"])
             proven = [proof.word for proof in self._proofs if proof.word not in outcome["evidence_refs"]]
             outcome = {**outcome, "evidence_refs": [*outcome["evidence_refs"], *proven]}
         detail = envelope.get("detail")
         decision = decide_workflow_action(
-            snapshot=compiled.snapshot,
+            snapshot=snapshot,
             last_outcome=outcome,
             last_outcome_source_revision=revision,
             policy=ALLOW_ALL if self._setup.policy is None else self._setup.policy,
@@ -188,20 +180,16 @@ class _World:
         return decision
 
     def _last_outcome(self, envelope: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
-        """The sensor's outcome after a re-sense, otherwise the journal's; its skill as the decider's
-        table has it.
-        """
+        """The sensor's outcome after a re-sense, otherwise the journal's; its skill as the decider's table has it."""
         if self._decide_from_sensor:
-            return {**outcome_from_envelope(envelope), "skill": "status"}, self._sensed_at
+            return {**outcome_from_envelope(envelope), "skill": "status"}, self._observed.git.head
         last = self._setup.journal.last_outcome()
         if last is None:
             return None, None
         skill = last.outcome["skill"]
         # A turn that ended where no revision could be read proves nothing about this one.
-        return {
-            **last.outcome,
-            "skill": "status" if skill == "workflow-status" else skill,
-        }, last.source_revision or ""
+        named = {**last.outcome, "skill": "status" if skill == "workflow-status" else skill}
+        return named, last.source_revision or ""
 
     def _prove(self, intent: str) -> list[Evidence]:
         git = self._observed.git
@@ -236,8 +224,7 @@ class _World:
                 command,
                 cwd=git.root,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stdout=_STDERR,
                 timeout=CHECK_SECONDS,
                 check=False,
             )
@@ -260,10 +247,14 @@ class _World:
                 decision.intent,
                 self._setup.new_agent(),
                 context={"unitId": target} if isinstance(target, str) else None,
-                journal=PinnedJournal(self._setup.journal, self._observed, facts),
+                journal=PinnedJournal(
+                    self._setup.journal, self._observed.git.root, self._observed.pinned_document(), facts
+                ),
                 prompt=text,
                 same_session=self._setup.same_session,
             )
         except SlipwayError as error:
+            if error.code not in AGENT_ERRORS:
+                raise
             return Sent(ok=False, detail=error.message)
         return Sent(ok=turn.ok, detail="The turn gave no valid result, not even when asked again.")

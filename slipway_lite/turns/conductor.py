@@ -1,7 +1,7 @@
 """The pure parts of ``advance``: reading the sensor, deciding from it, judging urgency, mapping a decision.
 
-The conductor is deterministic code, never a worker: it has no profile and emits no SkillOutcome.
-The loop that uses these parts is :mod:`slipway_lite.turns.loop`. (turn-contract §13)
+The conductor is deterministic code, never a worker: it has no profile and emits no SkillOutcome. The loop that uses
+these parts is :mod:`slipway_lite.turns.loop`. (turn-contract §13)
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from slipway_lite.turns.block import decode_block
 from slipway_lite.turns.decide import WorkflowDecision, decide_workflow_action
-from slipway_lite.turns.ecma import S
+from slipway_lite.turns.ecma import SPACE, S
 from slipway_lite.turns.envelope import ENVELOPE
 from slipway_lite.turns.shapes import check
 from slipway_lite.turns.snapshot import workflow_snapshot
@@ -72,15 +72,13 @@ class Invocation:
 # -- the sensor --
 
 _LOOSE_OPENER = re.compile(rf"```json{S}*")
-_LOOSE_CLOSER = re.compile(rf"{S}*```")
 
 
 def parse_sensor_output(text: str) -> SensorReading:
-    """The envelope that a sensor printed: bare JSON first, then its last fence by a looser rule than a
-    turn's.
+    """The envelope that a sensor printed: bare JSON first, then its last fence by a looser rule than a turn's.
 
-    Any white space or none may stand after the tag and before the closing backticks. Unknown keys pass,
-    because sensors add ``next.reason`` and the like. An envelope with degradations is a refusal.
+    Any white space or none may stand after the tag and before the closing backticks. Unknown keys pass, because
+    sensors add ``next.reason`` and the like. An envelope with degradations is a refusal.
     """
     value, problem = decode_block(text)
     if problem is not None:
@@ -106,7 +104,7 @@ def _last_loose_block(text: str) -> str | None:
         end = text.find("```", opener.end())
         if end < 0:
             break
-        body = text[opener.end() : end].rstrip()
+        body = text[opener.end() : end].rstrip(SPACE)
         opener = _LOOSE_OPENER.search(text, end + 3)
     return body
 
@@ -176,16 +174,14 @@ def decide_from_envelope(
             policy=ALLOW_ALL if policy is None else policy,
             review_loop_cycles=detail.get("review_loop_cycles") if type(detail) is dict else None,
         )
-    except Exception:
+    except Exception:  # whatever a malformed envelope breaks, a conductor must come to a stop with a code
         return WorkflowDecision(
             "stop", "ask-human", (), "stop-failed", (), "The envelope or the last outcome is malformed."
         )
 
 
 def as_sensed(outcome: Any) -> Any:
-    """``outcome`` with the sensor's skill name turned into its table key and the word ``envelope`` as
-    evidence.
-    """
+    """``outcome`` with the sensor's skill name turned into its table key and the word ``envelope`` as evidence."""
     if outcome is None:
         return None
     skill = "status" if outcome["skill"] == "workflow-status" else outcome["skill"]
@@ -224,7 +220,7 @@ def invocation_from_decision(
 ) -> Invocation:
     """The text ``/skill:<verb> targets…`` for an invoke decision, or why it cannot be sent."""
     verb = decision.intent
-    if verb not in command_names:
+    if decision.kind != "invoke" or verb not in command_names:
         return Invocation(None, "no-decision-available")
     if continuation and any(item.get("satisfied") is not True for item in continuation.get("preconditions", [])):
         return Invocation(None, "precondition-uncheckable")

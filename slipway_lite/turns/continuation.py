@@ -55,8 +55,8 @@ class Emission:
 def parse_continuation_argv(command: str) -> Argv:
     """``command`` split at white space, with single and double quotes and no escapes.
 
-    An unterminated quote is refused as ``rendering-failed``; a command without words, or with an empty word,
-    as ``no-decision-available``.
+    An unterminated quote is refused as ``rendering-failed``; a command without words, or with an empty word, as
+    ``no-decision-available``.
     """
     words: list[str] = []
     word: list[str] = []

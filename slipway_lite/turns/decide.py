@@ -1,7 +1,7 @@
 """What may happen next, decided from a snapshot and the last validated outcome (turn-contract §11).
 
-The decision is a pure function: the rows of the published table are tried in order and the first that applies
-wins. It only ever invokes a transition that the table lists and whose evidence the last outcome carries.
+The decision is a pure function: the rows of the published table are tried in order and the first that applies wins.
+It only ever invokes a transition that the table lists and whose evidence the last outcome carries.
 """
 
 from __future__ import annotations
@@ -65,9 +65,6 @@ REASON_CODES = (
 
 class _Absent:
     """The type of :data:`ABSENT`: a key that a request does not have, which is not the same as null."""
-
-    def __repr__(self) -> str:
-        return "ABSENT"
 
 
 ABSENT = _Absent()
@@ -137,9 +134,9 @@ def decide_workflow_action(
     """The next action: invoke a skill, sense again, or stop.
 
     ``snapshot`` is a WorkflowSnapshot v1, ``last_outcome`` a SkillOutcome v1 or ``None``, ``policy`` is
-    ``{"allowedIntents": [...], "forgeWriteAuthorized": bool}``. A revision of ``None`` skips the freshness
-    test, an absent one is stale. Malformed input gives a sense or a stop, with one exception: a last outcome
-    that is no outcome at all raises :class:`InvalidDocument` ``invalid_last_outcome``.
+    ``{"allowedIntents": [...], "forgeWriteAuthorized": bool}``. A revision of ``None`` skips the freshness test, an
+    absent one is stale. Malformed input gives a sense or a stop, with one exception: a last outcome that is no
+    outcome at all raises :class:`InvalidDocument` ``invalid_last_outcome``.
     """
     if any(part is ABSENT for part in (snapshot, last_outcome, policy)):
         return _sense("sense-missing-evidence", "The request lacks its snapshot, its last outcome or its policy.")
@@ -157,7 +154,7 @@ def decide_workflow_action(
 def _decide_from_outcome(
     snapshot: dict[str, Any], outcome: dict[str, Any], policy: dict[str, Any], cycles: Any
 ) -> WorkflowDecision:
-    skill, proposal, targets = outcome["skill"], outcome["next"]["intent"], outcome["next"]["targets"]
+    skill, proposal, targets = outcome.get("skill"), outcome["next"].get("intent"), outcome["next"].get("targets")
     halted = halted_by(outcome)
     if halted is not None:
         return halted
@@ -175,7 +172,7 @@ def _decide_from_outcome(
             "This review failed twice since it last passed; design-feature is the way out.",
             intent="ask-human",
         )
-    if proposal not in TRANSITIONS.get(skill, ()):
+    if type(skill) is not str or type(proposal) is not str or proposal not in TRANSITIONS.get(skill, ()):
         return _sense("sense-unlisted-transition", "The proposed step does not follow the last skill.")
     if proposal == "discover-repository-state" and snapshot["repositoryState"] != "frozen":
         return _sense("sense-missing-evidence", "Discovery is proposed on a state that is not frozen.")
@@ -184,7 +181,7 @@ def _decide_from_outcome(
         return refused
     if proposal in NEVER_INVOKED:
         return _stop("stop-forbidden-transition", "The proposed step is not one that a driver invokes.")
-    echoed = None if targets is None else tuple(targets)
+    echoed = None if targets is None else tuple(_list(outcome["next"], "targets"))
     if skill == "audit-pr" and len(echoed or ()) != 1:
         return _stop("stop-forbidden-transition", "An audited step needs exactly one target.", targets=echoed)
     provenance = tuple(f"{row['field']}@{row['source']}:{row['line']}" for row in snapshot["provenance"])
@@ -193,7 +190,7 @@ def _decide_from_outcome(
         proposal,
         echoed,
         "invoke-proven-transition",
-        (*provenance, *outcome["evidence_refs"]),
+        (*provenance, *_list(outcome, "evidence_refs")),
         "The transition is listed and its evidence is present.",
     )
 
@@ -207,18 +204,16 @@ _HALTS = {
 
 
 def halted_by(outcome: dict[str, Any]) -> WorkflowDecision | None:
-    """The stop that an outcome with status blocked, needs-input or failed calls for; ``None`` for any
-    other.
-    """
+    """The stop that an outcome with status blocked, needs-input or failed calls for; ``None`` for any other."""
     status = outcome.get("status")
     if type(status) is not str or status not in _HALTS:
         return None
     code, rows, key = _HALTS[status]
-    targets = tuple(row.get(key) for row in outcome.get(rows, []))
+    targets = tuple(row.get(key) if type(row) is dict else None for row in _list(outcome, rows))
     return _stop(code, "The last outcome does not allow an automatic step.", targets=targets)
 
 
-def _review_loop_is_spent(proposal: str, cycles: Any) -> bool:
+def _review_loop_is_spent(proposal: Any, cycles: Any) -> bool:
     if not isinstance(cycles, dict) or proposal not in ("review-spec", "review-plan"):
         return False
     failed: Any = cycles.get(proposal.removeprefix("review-"))
@@ -231,7 +226,7 @@ def _lacks_capability(proposal: str, outcome: dict[str, Any]) -> WorkflowDecisio
         return None
     if not profile.capabilities.effects:
         return _stop("stop-forbidden-transition", "The profile of the proposed step declares no effects.")
-    missing = [word for word in profile.capabilities.required_evidence if word not in outcome["evidence_refs"]]
+    missing = [word for word in profile.capabilities.required_evidence if word not in _list(outcome, "evidence_refs")]
     if missing:
         return _sense("sense-missing-evidence", f"Evidence is missing: {', '.join(missing)}.")
     return None
@@ -247,19 +242,19 @@ def _denied(proposal: str, policy: dict[str, Any]) -> WorkflowDecision | None:
 
 
 def _required_outcome(value: Any) -> dict[str, Any]:
-    """``value`` when it has the parts that the rows read; contract, version and status words are not
-    checked.
-    """
-    if type(value) is dict:
-        proposal = value.get("next")
-        lists = (value.get("blockers", []), value.get("questions", []), value.get("discoveries", []))
-        if (
-            type(value.get("skill")) is str
-            and type(proposal) is dict
-            and type(proposal.get("intent")) is str
-            and type(proposal.get("targets")) in (list, type(None))
-            and type(value.get("evidence_refs")) is list
-            and all(type(rows) is list and all(type(row) is dict for row in rows) for rows in lists)
-        ):
-            return value
-    raise InvalidDocument("The last outcome is not a SkillOutcome.", "$.lastOutcome", code="invalid_last_outcome")
+    """``value`` when it can be an outcome at all; contract, version and status words are not checked."""
+    if type(value) is dict and type(value.get("next")) is dict:
+        return value
+    raise _invalid()
+
+
+def _list(part: dict[str, Any], key: str) -> list[Any]:
+    """A list of the last outcome, asked for only where a row of the table needs it."""
+    found = part.get(key)
+    if type(found) is list:
+        return found
+    raise _invalid()
+
+
+def _invalid() -> InvalidDocument:
+    return InvalidDocument("The last outcome is not a SkillOutcome.", "$.lastOutcome", code="invalid_last_outcome")

@@ -1,7 +1,7 @@
 """One driven turn: instruct, parse, re-ask exactly once, give up (turn-contract §11).
 
-The driver never retries without end and never turns prose into facts. What it read, how, and what it repaired
-goes to the journal; the text itself does not, only its digest and length.
+The driver never retries without end and never turns prose into facts. What it read, how, and what it repaired goes to
+the journal; the text itself does not, only its digest and length.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ _INVOKE_FAILED = Problem("invoke_failed", "$", "The agent could not be called, s
 
 
 class Journal(Protocol):
-    """Where turns and snapshots are appended; see :mod:`slipway_lite.turns.service` for the one over the
-    store.
-    """
+    """Where turns and snapshots are appended; see :mod:`slipway_lite.turns.service` for the one over the store."""
 
     def append_turn(self, record: dict[str, Any]) -> None: ...
 
@@ -61,9 +59,8 @@ class Attempt:
 class DrivenTurn:
     """The end of a driven turn: a validated result, or the driver's own verdict that there is none.
 
-    ``repair`` says how the second reply was asked for: ``none`` (no second reply), ``same-session``, or the
-    weaker ``fresh-call``. ``verdict`` ``failed`` is the driver's word and never an envelope state of the
-    model.
+    ``repair`` says how the second reply was asked for: ``none`` (no second reply), ``same-session``, or the weaker
+    ``fresh-call``. ``verdict`` ``failed`` is the driver's word and never an envelope state of the model.
     """
 
     skill: str
@@ -94,9 +91,7 @@ class DrivenTurn:
         return (_INVOKE_FAILED, *found) if self.interrupted else found
 
     def as_document(self) -> dict[str, Any]:
-        """The turn as it is journaled: digests, lengths, origin and diagnostics; never a text or an
-        envelope.
-        """
+        """The turn as it is journaled: digests, lengths, origin and diagnostics; never a text or an envelope."""
         last = self.attempts[-1] if self.attempts else None
         return {
             "skill": self.skill,
@@ -170,13 +165,13 @@ def drive_turn(
 ) -> DrivenTurn:
     """Drive one turn of ``skill`` and return its validated result or the driver-level failure.
 
-    ``invoke(message)`` sends one message to the agent and returns its whole final reply. It is called at most
-    twice: with ``prompt`` and the output instruction, and, when no valid result came, with
-    :data:`REPAIR_SENTENCE` for the same session. Where the agent cannot resume, ``same_session=False`` makes
-    the second call a fresh one that carries the turn so far, and the journal says so.
+    ``invoke(message)`` sends one message to the agent and returns its whole final reply. It is called at most twice:
+    with ``prompt`` and the output instruction, and, when no valid result came, with :data:`REPAIR_SENTENCE` for the
+    same session. Where the agent cannot resume, ``same_session=False`` makes the second call a fresh one that carries
+    the turn so far, and the journal says so.
 
-    Raises :class:`UsageError` ``unknown_skill`` before anything is sent. What ``invoke`` raises passes
-    through after the turn has been journaled as failed, so that no reply that was read goes unrecorded.
+    Raises :class:`UsageError` ``unknown_skill`` before anything is sent. What ``invoke`` raises passes through after
+    the turn has been journaled as failed, so that no reply that was read goes unrecorded.
     """
     turn = _Turn(skill, prompt, context, same_session, strict_tail)
     try:

@@ -1,9 +1,8 @@
 """ECMAScript's text classes, because the published turn tools match with ECMAScript regular expressions.
 
-Python's own classes differ where it hurts: :meth:`str.strip` removes U+001C to U+001F and U+0085, ``\\s``
-misses the byte order mark, ``.`` runs over CR and U+2028, ``$`` stops before a last LF, ``\\d`` takes
-full-width digits. Every pattern of this package is built from the classes below and compiled with
-:data:`re.ASCII`. (turn-contract §16.4)
+Python's own classes differ where it hurts: :meth:`str.strip` removes U+001C to U+001F and U+0085, ``\\s`` misses the
+byte order mark, ``.`` runs over CR and U+2028, ``$`` stops before a last LF, ``\\d`` takes full-width digits. Every
+pattern of this package is built from the classes below and compiled with :data:`re.ASCII`. (turn-contract §16.4)
 """
 
 from __future__ import annotations

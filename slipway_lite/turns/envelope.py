@@ -1,8 +1,7 @@
 """Envelope v2: the document of the workflow-status sensor, and the outcome that follows from one.
 
 Two entries, both over the last fenced json block: :func:`parse_envelope_v2_strict` for new consumers, and
-:func:`parse_envelope`, which lets unknown keys and an absent ``detail`` pass for old ones. (turn-contract
-§1.1, §7)
+:func:`parse_envelope`, which lets unknown keys and an absent ``detail`` pass for old ones. (turn-contract §1.1, §7)
 """
 
 from __future__ import annotations
@@ -183,9 +182,7 @@ def validate_envelope(value: object, *, strict: bool = True) -> Validation:
 
 
 def parse_envelope(text: str) -> EnvelopeResult:
-    """The envelope in the last json block, for consumers of old emissions: unknown keys pass, nothing is
-    repaired.
-    """
+    """The envelope in the last json block, for consumers of old emissions: unknown keys pass, nothing is repaired."""
     return _parse(text, strict=False)
 
 
@@ -209,9 +206,7 @@ NO_BLOCK = Problem("no_json_block", "$", "The reply has no fenced json block.")
 
 
 def next_intent(command: str) -> str:
-    """The intent that a recommended command names: its first slash word decides, anything unknown is
-    ``none``.
-    """
+    """The intent that a recommended command names: its first slash word decides, anything unknown is ``none``."""
     match = _COMMAND.search(command)
     return INTENT_OF_COMMAND.get(match[1], "none") if match else "none"
 

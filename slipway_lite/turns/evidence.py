@@ -1,8 +1,7 @@
 """Evidence words that the driver itself proved, each with its proof (turn-contract §2, §11).
 
-The decider only compares words; a word is worth what stands behind it. The driver adds a word to the last
-outcome only when one of the functions below proved it, and the proof is journaled with the turn that the
-word let happen.
+The decider only compares words; a word is worth what stands behind it. The driver adds a word to the last outcome
+only when one of the functions below proved it, and the proof is journaled with the turn that the word let happen.
 """
 
 from __future__ import annotations

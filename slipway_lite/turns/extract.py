@@ -1,12 +1,11 @@
 """Finding the machine result in a reply: the last fenced ``json`` block, in time linear in the text.
 
-The published rule is one regular expression, global, leftmost and lazy: three backticks and ``json``, spaces
-or tabs, LF or CRLF; then the shortest text up to LF or CRLF, spaces or tabs, three backticks. Run as one
-expression it is quadratic on openers without closers; searched for in two steps it accepts the same and is
-linear.
+The published rule is one regular expression, global, leftmost and lazy: three backticks and ``json``, spaces or tabs,
+LF or CRLF; then the shortest text up to LF or CRLF, spaces or tabs, three backticks. Run as one expression it is
+quadratic on openers without closers; searched for in two steps it accepts the same and is linear.
 
-The rule has two edges that can hand a stale result to a driver, so :func:`find_last_json_block` says when the
-text after the accepted block looks like one of them. (turn-contract §4)
+The rule has two edges that can hand a stale result to a driver, so :func:`find_last_json_block` says when the text
+after the accepted block looks like one of them. (turn-contract §4)
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ _AFTER_NEEDLE = re.compile(r"[ \t]*\r?\n")
 _OPENER = re.compile(r"```json[ \t]*\r?\n")
 # Its optional CR is looked for afterwards: an optional first character makes a search ten times slower.
 _CLOSER = re.compile(r"\n[ \t]*```")
-_FENCE_LINE = re.compile(r"\n[ \t]*```")
 
 OPENER_AFTER_BLOCK = "opener-after-block"
 FENCE_LEFT_OPEN = "fence-left-open"
@@ -29,9 +27,9 @@ FENCE_LEFT_OPEN = "fence-left-open"
 class Extraction(NamedTuple):
     """The body of the accepted block, or ``None``; and what stands open after it.
 
-    ``tail`` is :data:`OPENER_AFTER_BLOCK` when a json fence opens after the accepted block, or is opened by
-    the very backticks that closed it: what that fence holds was not read. It is :data:`FENCE_LEFT_OPEN` when
-    any other fence is left open after the block, or the only json fence never closes. Otherwise ``None``.
+    ``tail`` is :data:`OPENER_AFTER_BLOCK` when a json fence opens after the accepted block, or is opened by the very
+    backticks that closed it: what that fence holds was not read. It is :data:`FENCE_LEFT_OPEN` when any other fence
+    is left open after the block, or the only json fence never closes. Otherwise ``None``.
     """
 
     body: str | None
@@ -85,5 +83,5 @@ def _scan(text: str) -> _Scan:
 def _tail(text: str, scan: _Scan) -> str | None:
     if scan.unclosed or _OPENER.match(text, scan.after - len(_BACKTICKS)):
         return OPENER_AFTER_BLOCK
-    fences = _FENCE_LINE.findall(text, scan.after)
+    fences = _CLOSER.findall(text, scan.after)
     return FENCE_LEFT_OPEN if len(fences) % 2 else None

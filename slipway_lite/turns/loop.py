@@ -1,7 +1,7 @@
 """The conductor's loop: sense, judge, decide, send, until something says stop (turn-contract §13).
 
-Everything that touches the world is a callable of :class:`Dependencies`, so the order of the steps, the caps
-and the stop codes can be read and tested here without any of it.
+Everything that touches the world is a callable of :class:`Dependencies`, so the order of the steps, the caps and the
+stop codes can be read and tested here without any of it.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class AdvanceConfig:
-    """The conductor's settings; ``sense_again_after_invoke`` allows one more re-sense after each stage,
-    which the published loop allows once in a call.
+    """The conductor's settings; ``sense_again_after_invoke`` allows one more re-sense after each stage, which the
+    published loop allows once in a call.
     """
 
     iterations_cap: int = ITERATIONS_CAP
@@ -82,10 +82,9 @@ class AdvanceConfig:
 class Dependencies:
     """Everything the loop needs from the world.
 
-    ``observe_git`` answers ``(porcelain, ahead)``; a branch without an upstream counts as 1 ahead. ``log``
-    gets the kind and code, the invocation and the iteration; it must not fail. ``prepare`` may answer a
-    decision before anything is sensed: discovery and the resolver are the driver's own steps, outside the
-    decider.
+    ``observe_git`` answers ``(porcelain, ahead)``; a branch without an upstream counts as 1 ahead. ``log`` gets the
+    kind and code, the invocation and the iteration; it must not fail. ``prepare`` may answer a decision before
+    anything is sensed: discovery and the resolver are the driver's own steps, outside the decider.
     """
 
     sense: Callable[[], SensorReading]
@@ -107,8 +106,8 @@ def run_conductor_loop(
 ) -> Advance:
     """Run the loop until something says stop: one stage a call unless ``max_invokes`` lifts it.
 
-    Every way out has a banner and, but for the limit of invokes, a stop code. ``iterations`` counts the
-    completed ones; a run that found nothing to do, or a blocker, counts none.
+    Every way out has a banner and, but for the limit of invokes, a stop code. ``iterations`` counts the completed
+    ones; a run that found nothing to do, or a blocker, counts none.
     """
     return _Loop(world, command_names, config or AdvanceConfig(), attended, max_invokes).run()
 
@@ -132,6 +131,7 @@ class _Loop:
         self.deferred_in_a_row = 0
         self.sensed_again = False
         self.invokes = 0
+        self.last_sent = ""
 
     def run(self) -> Advance:
         for iteration in range(1, self.config.iterations_cap + 1):
@@ -140,7 +140,7 @@ class _Loop:
             if ended is not None:
                 return ended
             if self.max_invokes is not None and self.invokes >= self.max_invokes:
-                return Advance(CONTINUE, None, iteration, "One stage is done; call again to go on.")
+                return Advance(CONTINUE, None, iteration, f"{self.last_sent} is done; call again to go on.")
         return Advance(STOPPED, "stop-failed", self.config.iterations_cap, "The cap of iterations is reached.")
 
     def _end(self, banner: str, code: str, iterations: int, message: str) -> Advance:
@@ -204,6 +204,7 @@ class _Loop:
             return self._stop(sent.stop_code, sent.detail)
         if not sent.deferred:
             self.deferred_in_a_row = 0
+            self.last_sent = invocation.text
             self.invokes += 1
             self.sensed_again = self.sensed_again and not self.config.sense_again_after_invoke
             return None

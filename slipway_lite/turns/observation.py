@@ -1,6 +1,4 @@
-"""Looking at a working tree for turns: compile its snapshot, sense it, pin and replace its repository
-state.
-"""
+"""Looking at a working tree for turns: compile its snapshot, sense it, pin and replace its repository state."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ from slipway_lite import clock
 from slipway_lite.canon import sha256
 from slipway_lite.errors import SlipwayError
 from slipway_lite.turns.compiler import REPOSITORY_STATE_PATH, compile_workflow_snapshot
+from slipway_lite.turns.loop import RUN_LOG_PATH
 from slipway_lite.turns.repository_state import (
     HEADER,
     SECTIONS,
@@ -75,9 +74,7 @@ class Observation(NamedTuple):
         return {"path": REPOSITORY_STATE_PATH, **header, **rows}
 
     def pinned_document(self) -> dict[str, str] | None:
-        """The repository-state document that is planned from: its path, the head revision, the digest of
-        its bytes.
-        """
+        """The repository-state document that is planned from: its path, the head revision, the digest of its bytes."""
         content = self.documents.content(REPOSITORY_STATE_PATH)
         if content is None:
             return None
@@ -88,8 +85,10 @@ class Observation(NamedTuple):
         }
 
 
-def observe_worktree(root: str, ignore: Iterable[str] = ()) -> Observation:
+def observe_worktree(root: str, ignore: Iterable[str] = (RUN_LOG_PATH,)) -> Observation:
     """Observe the working tree that ``root`` lies in; paths in ``ignore`` do not make it dirty.
+
+    By default that is the conductor's own run log.
 
     Raises what :func:`slipway_lite.turns.worktree.observe_git` raises.
     """
@@ -106,13 +105,21 @@ def observe_worktree(root: str, ignore: Iterable[str] = ()) -> Observation:
     )
 
 
-def replace_repository_state(root: str, state: RepositoryState, *, role: str) -> None:
-    """Write ``state`` as the repository-state document of ``root``, losing nothing that an existing one
-    holds.
+def try_to_observe(root: str) -> Observation | None:
+    """The observation of ``root``, or ``None`` where there is no repository or no commit to cite yet."""
+    try:
+        return observe_worktree(root)
+    except SlipwayError as error:
+        if error.code in ("not_a_repository", "no_revision"):
+            return None
+        raise
 
-    ``role`` is the skill that writes. Raises what :func:`check_replacement` and
-    :func:`render_repository_state` raise, and ``document_unreadable`` when a document is there that cannot
-    be read.
+
+def replace_repository_state(root: str, state: RepositoryState, *, role: str) -> None:
+    """Write ``state`` as the repository-state document of ``root``, losing nothing that an existing one holds.
+
+    ``role`` is the skill that writes. Raises what :func:`check_replacement` and :func:`render_repository_state`
+    raise, and ``document_unreadable`` when a document is there that cannot be read.
     """
     content = render_repository_state(state)
     existing = read_documents(root, (REPOSITORY_STATE_PATH,))
@@ -131,20 +138,41 @@ def draft_repository_state(observed: Observation) -> None:
     replace_repository_state(observed.git.root, draft, role="discover-repository-state")
 
 
+def journal_snapshot(journal: Journal, observed: Observation) -> dict[str, Any]:
+    """Compile the snapshot of ``observed``, append it to ``journal`` and return it."""
+    compiled = observed.snapshot()
+    assert compiled.snapshot is not None, "git facts always make a snapshot"
+    journal.append_snapshot({"snapshot": compiled.snapshot, "readings": list(compiled.readings)})
+    return compiled.snapshot
+
+
 class PinnedJournal:
     """A journal that adds to each turn what it was planned from and the revision at which it ended.
 
-    ``facts`` are further columns of ``turns``: the snapshot, the decision, the evidence that was proved for it.
+    ``pinned`` is the repository-state document of :meth:`Observation.pinned_document`; ``facts`` are further columns
+    of ``turns``: the snapshot, the decision, the evidence that was proved for it.
     """
 
-    def __init__(self, journal: Journal, observed: Observation, facts: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        root: str,
+        pinned: dict[str, str] | None = None,
+        facts: dict[str, Any] | None = None,
+    ) -> None:
         self._journal = journal
-        self._root = observed.git.root
-        pinned = observed.pinned_document() or {}
-        self._facts = {f"document_{name}": value for name, value in pinned.items()} | (facts or {})
+        self._root = root
+        self._facts = {f"document_{name}": value for name, value in (pinned or {}).items()} | (facts or {})
 
     def append_turn(self, record: dict[str, Any]) -> None:
-        self._journal.append_turn({**record, **self._facts, "source_revision": observe_git(self._root).head})
+        self._journal.append_turn({**record, **self._facts, "source_revision": self._revision()})
 
     def append_snapshot(self, record: dict[str, Any]) -> None:
         self._journal.append_snapshot(record)
+
+    def _revision(self) -> str | None:
+        """The head now; ``None`` where there is none to read, because a turn is journaled all the same."""
+        try:
+            return observe_git(self._root).head
+        except SlipwayError:
+            return None

@@ -51,16 +51,12 @@ SKILL_OUTCOME = Object(
 
 
 def validate_skill_outcome(value: object) -> Validation:
-    """Whether ``value``, a decoded JSON value, is a SkillOutcome v1; unknown keys are refused at every
-    level.
-    """
+    """Whether ``value``, a decoded JSON value, is a SkillOutcome v1; unknown keys are refused at every level."""
     return Validation("outcome", value, check(SKILL_OUTCOME, value))
 
 
 def names_skill_outcome(value: object) -> bool:
-    """Whether ``value`` claims the SkillOutcome contract, so that errors about it must speak of that
-    contract.
-    """
+    """Whether ``value`` claims the SkillOutcome contract, so that errors about it must speak of that contract."""
     return type(value) is dict and value.get("contract") == SKILL_OUTCOME_CONTRACT
 
 

@@ -24,9 +24,7 @@ TAIL_DIAGNOSTICS = {
     OPENER_AFTER_BLOCK: "A json fence is opened after the accepted block, so an older result may have won.",
     FENCE_LEFT_OPEN: "A fence is left open, so the reply may have been cut off.",
 }
-"""Diagnostics of ours, after the published ones: the block that was read may not be the last that was
-meant.
-"""
+"""Diagnostics of ours, after the published ones: the block that was read may not be the last that was meant."""
 
 TEXT_LIMIT = 32 * 1024 * 1024
 """Characters of one reply; a longer text is no final reply of a turn."""
@@ -45,8 +43,8 @@ class ParsedTurn:
     """The result of one turn, or why there is none.
 
     When :attr:`ok`, ``source`` says how the result came in, ``outcome`` is a SkillOutcome v1 (derived when an
-    envelope came in) and ``envelope`` is that envelope or ``None``. Otherwise the three are ``None`` and
-    ``errors`` has at least one entry. ``diagnostics`` accompany both.
+    envelope came in) and ``envelope`` is that envelope or ``None``. Otherwise the three are ``None`` and ``errors``
+    has at least one entry. ``diagnostics`` accompany both.
     """
 
     source: str | None
@@ -82,8 +80,8 @@ def parse_turn(
     """The machine result of ``text``, the final reply of a turn of ``skill``; never raises for any text.
 
     ``context`` may hold ``unitId``, used for one repair only (§6). With ``strict_tail`` a result is refused
-    (``stale_tail``) when a diagnostic of :data:`TAIL_DIAGNOSTICS` says that an older block may have won.
-    Prose is never turned into facts; the one exception is the fixed audit-pr verdict (§8).
+    (``stale_tail``) when a diagnostic of :data:`TAIL_DIAGNOSTICS` says that an older block may have won. Prose is
+    never turned into facts; the one exception is the fixed audit-pr verdict (§8).
     """
     profile = PROFILES.get(skill)
     if profile is None:
@@ -103,8 +101,8 @@ def parse_turn(
 def parse_line(line: bytes, *, skill: str | None = None, strict_tail: bool = False) -> dict[str, Any]:
     """The result document for one line of many: a JSON object with ``text``, ``skill`` and perhaps ``context``.
 
-    ``skill`` stands in for lines that name none. A line that is no such object gives the error ``invalid_line``.
-    An ``id`` of the line, when it has one, is repeated in the result.
+    ``skill`` stands in for lines that name none. A line that is no such object gives the error ``invalid_line``. An
+    ``id`` of the line, when it has one, is repeated in the result.
     """
     value, problem = decode_block(line.decode("utf-8", "replace"))
     if problem is not None or type(value) is not dict:
@@ -143,9 +141,7 @@ def _parse_native(profile: Profile, text: str, problem: Problem) -> ParsedTurn:
 
 
 def _parse_outcome(profile: Profile, value: dict[str, Any], context: Mapping[str, Any] | None) -> ParsedTurn:
-    """A block that names the SkillOutcome contract cannot be an envelope, so its errors are about the
-    outcome.
-    """
+    """A block that names the SkillOutcome contract cannot be an envelope, so its errors are about the outcome."""
     errors = check(SKILL_OUTCOME, value)
     if errors:
         repair = repair_envelope(value, skill=profile.skill, context=context)

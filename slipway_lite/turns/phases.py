@@ -33,8 +33,6 @@ def read_phases(spec: str) -> list[Phase]:
 
 
 def read_receipts(progress: str) -> Receipts:
-    """The lines at column 0 ``- Done: P<n>`` and ``- Remains: P<n>``; only the first phase of a line
-    counts.
-    """
+    """The lines at column 0 ``- Done: P<n>`` and ``- Remains: P<n>``; only the first phase of a line counts."""
     remains = _REMAINS.search(progress)
     return Receipts(tuple(dict.fromkeys(_DONE.findall(progress))), remains[1] if remains else None)

@@ -151,8 +151,8 @@ _OUTCOME_INSTRUCTION = (
 def render_output_instruction(skill: str) -> str:
     """The one line that a driver appends to a driven turn of ``skill``: same skill, same bytes.
 
-    Append it to driven invocations only; an interactive turn needs no machine result.
-    Raises :class:`UsageError` ``unknown_skill``. (turn-contract §3)
+    Append it to driven invocations only; an interactive turn needs no machine result. Raises :class:`UsageError`
+    ``unknown_skill``. (turn-contract §3)
     """
     envelope = profile_of(skill).output == "envelope-v2"
     return (_ENVELOPE_INSTRUCTION if envelope else _OUTCOME_INSTRUCTION).format(skill=json.dumps(skill))

@@ -1,8 +1,8 @@
 """The named repairs of old Envelope v2 emissions: complete, in this order, and nothing beside them.
 
-A repair is made only where the missing value follows mechanically; everything else stays as it is and fails
-the strict validator. Each repair leaves a diagnostic, so that old emissions can be counted and retired.
-(turn-contract §6)
+A repair is made only where the missing value follows mechanically; everything else stays as it is and fails the
+strict validator. Each repair leaves a diagnostic, so that old emissions can be counted and retired. (turn-contract
+§6)
 """
 
 from __future__ import annotations

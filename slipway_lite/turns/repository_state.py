@@ -1,9 +1,8 @@
-"""``docs/workflow/REPOSITORY_STATE.md``: the ledger that discovery writes and everybody reads (turn-contract
-§10).
+"""``docs/workflow/REPOSITORY_STATE.md``: the ledger that discovery writes and everybody reads (turn-contract §10).
 
-Two readers exist: one takes a plain ``Status: word`` line at the start of a line, the other also the
-two-column table. :func:`render_repository_state` writes both notations, so that every reader understands the
-document, and :func:`check_replacement` says what a new version of it must not lose.
+Two readers exist: one takes a plain ``Status: word`` line at the start of a line, the other also the two-column
+table. :func:`render_repository_state` writes both notations, so that every reader understands the document, and
+:func:`check_replacement` says what a new version of it must not lose.
 """
 
 from __future__ import annotations
@@ -21,9 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 STATUSES = ("draft", "frozen", "contradicted", "resolved", "needs-input")
-"""The statuses in use; ``needs-input`` is known to the compiler only, ``resolved`` to the sensor script
-only.
-"""
+"""The statuses in use; ``needs-input`` is known to the compiler only, ``resolved`` to the sensor script only."""
 
 RESOLVER = "resolve-repository-state"
 """The sole writer of frozen facts and accepted decisions."""
@@ -34,9 +31,7 @@ _OPEN_RESOLUTIONS = frozenset({"", _NONE, "-", "open", "pending", "needs-input"}
 
 
 class Entry(NamedTuple):
-    """One row of evidence: a fact (F…), decision (AD-…), piece of planned work (W…), document or inference
-    (I…).
-    """
+    """One row of evidence: a fact (F…), decision (AD-…), piece of planned work (W…), document or inference (I…)."""
 
     id: str
     statement: str
@@ -105,8 +100,8 @@ _CONTRADICTION_COLUMNS = ("ID", "Prior statement", "New evidence", "Resolution",
 def read_repository_state(content: str) -> RepositoryState:
     """The document as values; a document without a status reads as ``draft``.
 
-    Header values are looked for as a colon line, bold or plain, then as a table row, and lose back-ticks,
-    asterisks and a trailing parenthesis. Sections are found by the start of their heading.
+    Header values are looked for as a colon line, bold or plain, then as a table row, and lose back-ticks, asterisks
+    and a trailing parenthesis. Sections are found by the start of their heading.
     """
     header = {name: _header_value(content, labels) for name, _, labels in HEADER}
     rows = {name: _rows(content, title, _ENTRY_COLUMNS) for name, title in SECTIONS}
@@ -162,11 +157,10 @@ def _split_row(line: str) -> list[str]:
 
 
 def render_repository_state(state: RepositoryState) -> str:
-    """The document for ``state``, its status as a plain line and as a table row; reading it back gives
-    ``state``.
+    """The document for ``state``, its status as a plain line and as a table row; reading it back gives ``state``.
 
-    Raises :class:`InvalidDocument` ``invalid_repository_state`` for a status that is not in use or a value
-    that does not fit into one table cell.
+    Raises :class:`InvalidDocument` ``invalid_repository_state`` for a status that is not in use or a value that does
+    not fit into one table cell.
     """
     if state.status not in STATUSES:
         raise _invalid("status", f"The status must be one of: {', '.join(STATUSES)}.")
@@ -219,10 +213,9 @@ def _invalid(name: str, message: str) -> InvalidDocument:
 def check_replacement(old: RepositoryState, new: RepositoryState, *, role: str) -> None:
     """Refuse a new version of the document that would lose what the old one holds.
 
-    Nobody drops a contradiction (``contradiction_would_be_lost``). Only the resolver settles one or leaves
-    the status ``contradicted`` (``contradiction_needs_resolver``), and only the resolver changes or drops a
-    fact or an accepted decision of a document that was frozen (``frozen_row_would_change``); anybody may add
-    rows.
+    Nobody drops a contradiction (``contradiction_would_be_lost``). Only the resolver settles one or leaves the status
+    ``contradicted`` (``contradiction_needs_resolver``), and only the resolver changes or drops a fact or an accepted
+    decision of a document that was frozen (``frozen_row_would_change``); anybody may add rows.
     """
     kept = {row.id: row for row in new.contradictions}
     if any(row.id not in kept for row in old.contradictions):

@@ -1,8 +1,7 @@
-"""The unit rows of a roadmap and of a fix index: Markdown table rows, read as the published compiler reads
-them.
+"""The unit rows of a roadmap and of a fix index: Markdown table rows, read as the published compiler reads them.
 
-A row is split at ``|``, its cells are trimmed and the empty ones dropped, so that an empty cell shifts the
-row. (turn-contract §9)
+A row is split at ``|``, its cells are trimmed and the empty ones dropped, so that an empty cell shifts the row.
+(turn-contract §9)
 """
 
 from __future__ import annotations
@@ -81,8 +80,8 @@ def choose_unit(rows: Sequence[UnitRow]) -> UnitRow | None:
 def dependencies(content: str) -> dict[str, tuple[str, ...]]:
     """Feature id to the ids it depends on, from the column that a header row calls "Depends on".
 
-    A dependency is written as the two-digit number of another row; a number without a row is kept as it is,
-    so that it counts as unmet.
+    A dependency is written as the two-digit number of another row; a number without a row is kept as it is, so that
+    it counts as unmet.
     """
     lines = content.split("\n")
     column = next((place for line in lines if (place := _column(line)) is not None), None)

@@ -1,7 +1,7 @@
 """The JSON Schemas of the three contracts, made from the tables that validate (draft 2020-12).
 
-``schemas/*.schema.json`` hold what :func:`json_schemas` gives; a test compares them, and
-``python -m slipway_lite.turns.schemas DIRECTORY`` writes them. Each contract is versioned by itself.
+``schemas/*.schema.json`` hold what :func:`json_schemas` gives; a test compares them, and ``python -m
+slipway_lite.turns.schemas DIRECTORY`` writes them. Each contract is versioned by itself.
 """
 
 from __future__ import annotations

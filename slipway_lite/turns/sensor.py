@@ -1,8 +1,8 @@
 """The built-in ``workflow-status`` sensor: one strict Envelope v2 from git and the tracked documents.
 
-Deterministic and pure: the same facts give the same envelope. Nothing is guessed. What exists and could not
-be read is named in ``detail.degradations``; what no local reader can see is null, or the value that its
-type forces, and listed in ``detail.not_observed``. (turn-contract §13)
+Deterministic and pure: the same facts give the same envelope. Nothing is guessed. What exists and could not be read
+is named in ``detail.degradations``; what no local reader can see is null, or the value that its type forces, and
+listed in ``detail.not_observed``. (turn-contract §13)
 """
 
 from __future__ import annotations
@@ -102,9 +102,7 @@ def _rows(documents: Documents) -> list[tuple[str, UnitRow]]:
 
 
 def build_envelope(git: GitFacts, documents: Documents) -> dict[str, Any]:
-    """The envelope for one observed working tree; ``documents`` hold the indexes and the files of open
-    units.
-    """
+    """The envelope for one observed working tree; ``documents`` hold the indexes and the files of open units."""
     content = documents.content(REPOSITORY_STATE_PATH)
     unread = any(name.endswith(f":{REPOSITORY_STATE_PATH}") for name in documents.degradations)
     state = None if content is None else read_repository_state(content)
@@ -235,9 +233,7 @@ def _choose(units: list[Unit], startable: list[Unit]) -> Unit | None:
 
 
 def _recovery(git: GitFacts, units: list[Unit]) -> str:
-    """Whether uncommitted work belongs to exactly one unit in progress, to none or several, or does not
-    exist.
-    """
+    """Whether uncommitted work belongs to exactly one unit in progress, to none or several, or does not exist."""
     if not git.dirty:
         return CLEAN
     in_progress = [unit for unit in units if unit.row.word == IN_PROGRESS]
@@ -245,9 +241,7 @@ def _recovery(git: GitFacts, units: list[Unit]) -> str:
 
 
 def _substrate(state: RepositoryState | None) -> Step | None:
-    """Without a frozen repository state nothing may be planned: the run is blocked until discovery or the
-    resolver.
-    """
+    """Without a frozen repository state nothing may be planned: the run is blocked until discovery or the resolver."""
     if state is not None and state.status == "frozen":
         return None
     status = "missing" if state is None else state.status

@@ -1,7 +1,7 @@
 """The journal of turns over the store: one immediate transaction an append, every row in the ledger.
 
-A working tree has one stream in each of the two tables. What is read back is a hypothesis: after a restart
-the driver recomputes the snapshot and lets the freshness test of the decider judge the last outcome.
+A working tree has one stream in each of the two tables. What is read back is a hypothesis: after a restart the driver
+recomputes the snapshot and lets the freshness test of the decider judge the last outcome.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import json
 from typing import Any, NamedTuple
 
 from slipway_lite import clock, ids
-from slipway_lite.canon import encode, encode_canonical, sha256
+from slipway_lite.canon import encode
 from slipway_lite.errors import SlipwayError
 from slipway_lite.store.tables import APPEND_ONLY
+from slipway_lite.turns.snapshot import snapshot_sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ class LastOutcome(NamedTuple):
 
 
 class TurnJournal:
-    """Appends turns and snapshots of the working tree at ``root``; ``run_id`` and ``action_id`` link its
-    turns.
-    """
+    """Appends turns and snapshots of the working tree at ``root``; ``run_id`` and ``action_id`` link its turns."""
 
     def __init__(self, store: Store, root: str, *, run_id: str | None = None, action_id: str | None = None) -> None:
         self._store = store
@@ -55,9 +54,7 @@ class TurnJournal:
             raise SlipwayError("action_not_found", "The Run has no such Action.")
 
     def append_turn(self, record: dict[str, Any]) -> None:
-        """Append one turn: a record of :meth:`DrivenTurn.as_document` with any of the other columns of
-        ``turns``.
-        """
+        """Append one turn: a record of :meth:`DrivenTurn.as_document` with any of the other columns of ``turns``."""
         self._append("turns", {"turn_id": ids.uuid4(), **self._links, **record})
 
     def append_snapshot(self, record: dict[str, Any]) -> None:
@@ -89,11 +86,6 @@ class TurnJournal:
             {"stream": self._stream, "skill": skill},
         )
         return LastOutcome(json.loads(rows[0][0]), rows[0][1], rows[0][2]) if rows else None
-
-
-def snapshot_sha256(snapshot: dict[str, Any]) -> str:
-    """The digest of a snapshot: over its canonical JSON, so that key order does not matter."""
-    return sha256(_text(encode_canonical(snapshot)).encode())
 
 
 def _column(name: str, value: Any) -> Any:

@@ -1,12 +1,12 @@
 """The little language in which the three contracts are written down, and what it can be read for.
 
-A shape answers two questions: what is wrong with a value (:meth:`Shape.problems`), and what is its JSON
-Schema (:meth:`Shape.schema`). Both read the same literal table, so they cannot drift apart.
+A shape answers two questions: what is wrong with a value (:meth:`Shape.problems`), and what is its JSON Schema
+(:meth:`Shape.schema`). Both read the same literal table, so they cannot drift apart.
 
 The rules of the language are those of turn-contract §1: absent is not null; a number is whole when it is
-mathematically whole, so ``7.0`` and ``1e2`` pass and ``true`` does not; nothing is coerced; a *strict* walk
-refuses every key that the table does not name. Paths are built only where something is wrong, which keeps the
-walk over a good value cheap.
+mathematically whole, so ``7.0`` and ``1e2`` pass and ``true`` does not; nothing is coerced; a *strict* walk refuses
+every key that the table does not name. Paths are built only where something is wrong, which keeps the walk over a
+good value cheap.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def _under(step: str, inner: Problems) -> list[Problem]:
 class Shape:
     """What a JSON value must look like.
 
-    ``plain`` is a type all of whose values pass, when there is one: most fields are plain strings, and a walk
-    that skips them costs half as much.
+    ``plain`` is a type all of whose values pass, when there is one: most fields are plain strings, and a walk that
+    skips them costs half as much.
     """
 
     plain: type | None = None
@@ -217,8 +217,8 @@ class ListOf(Shape):
 class Object(Shape):
     """An object with exactly these keys.
 
-    ``optional`` keys may be absent, never null. ``lenient`` names keys of ``required`` that only a strict
-    walk misses. A walk that is not strict lets unknown keys pass unless the object is ``sealed``.
+    ``optional`` keys may be absent, never null. ``lenient`` names keys of ``required`` that only a strict walk
+    misses. A walk that is not strict lets unknown keys pass unless the object is ``sealed``.
     """
 
     def __init__(

@@ -1,11 +1,10 @@
-"""WorkflowSnapshot v1: what the chosen documents and the caller's repository facts say (turn-contract
-§1.3).
-"""
+"""WorkflowSnapshot v1: what the chosen documents and the caller's repository facts say (turn-contract §1.3)."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from slipway_lite.canon import encode_canonical, sha256
 from slipway_lite.turns.shapes import (
     Exactly,
     Flag,
@@ -21,7 +20,7 @@ from slipway_lite.turns.shapes import (
 from slipway_lite.turns.vocabulary import REPOSITORY_STATES, SNAPSHOT_UNIT_KINDS, WORKFLOW_SNAPSHOT_CONTRACT
 
 SOURCE_REVISION = Text(least=1)
-REPOSITORY = Object({"branch": Text(), "headSha": Text(), "dirty": Flag()})
+REPOSITORY = Object({"branch": Text(), "headSha": Text(), "dirty": Flag()}, sealed=True)
 
 WORKFLOW_SNAPSHOT = Object(
     {
@@ -49,9 +48,7 @@ WORKFLOW_SNAPSHOT = Object(
 
 
 def validate_workflow_snapshot(value: object) -> Validation:
-    """Whether ``value``, a decoded JSON value, is a WorkflowSnapshot v1; unknown keys are refused at every
-    level.
-    """
+    """Whether ``value``, a decoded JSON value, is a WorkflowSnapshot v1; unknown keys are refused at every level."""
     return Validation("snapshot", value, check(WORKFLOW_SNAPSHOT, value))
 
 
@@ -79,3 +76,8 @@ def workflow_snapshot(
         "contradictions": contradictions,
         "unknowns": unknowns,
     }
+
+
+def snapshot_sha256(snapshot: dict[str, Any]) -> str:
+    """The digest of a snapshot: over its canonical JSON, so that key order does not matter."""
+    return sha256(encode_canonical(snapshot).encode("utf-8", "backslashreplace"))

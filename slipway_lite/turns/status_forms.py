@@ -1,7 +1,7 @@
 """The forms in which a repository-state document writes its labelled values (turn-contract §9, §10).
 
-Two readers exist in the wild. The published compiler takes a plain ``Status: word`` line only; the sensor
-script also takes a bold line and a two-column table row. One function reads for both, told which forms count.
+Two readers exist in the wild. The published compiler takes a plain ``Status: word`` line only; the sensor script also
+takes a bold line and a two-column table row. One function reads for both, told which forms count.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Reading(NamedTuple):
 def read_status(content: str, forms: Sequence[str]) -> Reading:
     """The first status of ``content`` in the first of ``forms`` that yields one.
 
-    A colon line counts as written: back-ticks, a full stop or a parenthesis make its word another word, as
-    published. The other two forms lose them, as the sensor script reads them.
+    A colon line counts as written: back-ticks, a full stop or a parenthesis make its word another word, as published.
+    The other two forms lose them, as the sensor script reads them.
     """
     if "colon" in forms:
         match = _COLON.search(content)

@@ -58,8 +58,8 @@ class Documents(NamedTuple):
 def observe_git(root: str, ignore: Iterable[str] = ()) -> GitFacts:
     """The state of the working tree at ``root``; paths in ``ignore`` do not make it dirty.
 
-    A branch without an upstream counts as 1 ahead, a detached HEAD has the branch ``""``.
-    Raises :class:`SlipwayError`: ``not_a_repository``, ``no_revision`` (no commit yet), ``git_failed``.
+    A branch without an upstream counts as 1 ahead, a detached HEAD has the branch ``""``. Raises
+    :class:`SlipwayError`: ``not_a_repository``, ``no_revision`` (no commit yet), ``git_failed``.
     """
     top = _git(root, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
     if top is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -132,8 +133,29 @@ def test_many_turns_are_parsed_line_by_line(slipway: Slipway) -> None:
     assert slipway("parse", "--jsonl", stdin="").out == ""
 
 
+PROGRAM = (sys.executable, "-c", "from slipway_lite.cli.main import main; main()", "turn", "parse", "--jsonl")
+
+
+def test_progress_goes_to_a_terminal_on_standard_error_and_nowhere_else() -> None:
+    reader, terminal = os.openpty()
+    lines = b"{}\n" * 150
+    done = subprocess.run(PROGRAM, input=lines, stdout=subprocess.PIPE, stderr=terminal, check=True)
+    os.close(terminal)
+    assert os.read(reader, 1000).decode().split("\r") == ["", "read 100 turns", "read 150 turns", "\n"]
+    os.close(reader)
+    assert done.stdout.count(b"\n") == 150 and b"read" not in done.stdout
+    assert subprocess.run(PROGRAM, input=lines, capture_output=True, check=True).stderr == b""
+
+
+def test_an_output_that_takes_nothing_is_an_error() -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(PROGRAM, input=b"{}\n", stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 3 and json.loads(done.stderr)["code"] == "output_failed"
+
+
 def test_wrong_invocations_have_codes(slipway: Slipway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert code(lambda: slipway("parse")) == ("missing_skill", 2)
+    assert code(lambda: slipway("parse", "--skill", "advance")) == ("unknown_skill", 2)
     assert code(lambda: slipway("parse", "--skill", "plan-fix", str(tmp_path / "absent"))) == ("input_unreadable", 2)
     assert code(lambda: slipway("parse", "--jsonl", str(tmp_path / "absent"))) == ("input_unreadable", 2)
     monkeypatch.setattr(turn, "INPUT_LIMIT", 3)
@@ -229,7 +251,12 @@ def test_a_real_command_is_driven_and_journaled(slipway: Slipway, tree: Tree, tm
     assert ran.status == 0 and ran.document["repair"] == "fresh-call" and ran.document["outcome"] == outcome()
     first, second = ((tree.root / f".git/prompt-{call}").read_text("utf-8") for call in (0, 1))
     assert first.startswith("Do P2.\n\nEnd your reply") and second.startswith(first + f"\n\n{PROSE}")
-    assert rows(tmp_path, "select repair, source_revision, document_path from turns") == [("fresh-call", head, STATE)]
+    assert ran.document["envelope"] is None
+    assert rows(
+        tmp_path,
+        "select t.repair, t.source_revision, t.document_path, s.source_revision from turns t"
+        " join workflow_snapshots s using (snapshot_sha256)",
+    ) == [("fresh-call", head, STATE, head)]
 
 
 def test_the_re_ask_goes_to_the_resume_command(slipway: Slipway, tree: Tree) -> None:
@@ -250,6 +277,15 @@ def test_the_re_ask_goes_to_the_resume_command(slipway: Slipway, tree: Tree) -> 
     assert ran.status == 3 and ran.out.startswith("FAILED\nNo result.\n  no_machine_result")
     assert "asked again (same-session)" in ran.out
     assert (tree.root / ".git/asked").read_text("utf-8") == "Emit only the machine result for the turn above."
+
+
+def test_a_turn_can_be_driven_where_there_is_no_repository_yet(slipway: Slipway, tmp_path: Path) -> None:
+    place = tmp_path / "new"
+    (place / ".git").mkdir(parents=True)
+    argv = ("drive", "--skill", "init-workspace", "--root", str(place), "--prompt", "Start.", "--json")
+    ran = slipway(*argv, "--", *agent(fenced(outcome("init-workspace"))))
+    assert ran.document["verdict"] == "validated"
+    assert rows(tmp_path, "select source_revision, document_path, snapshot_sha256 from turns") == [(None, None, None)]
 
 
 def test_drive_refuses_before_the_agent_is_called(slipway: Slipway, tree: Tree) -> None:

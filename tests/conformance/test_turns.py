@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from slipway_lite.turns.block import decode_block
 from slipway_lite.turns.envelope import validate_envelope
+from slipway_lite.turns.extract import extract_last_json_block
 from slipway_lite.turns.messages import Envelope, SkillOutcome, WorkflowSnapshot
 from slipway_lite.turns.outcome import validate_skill_outcome
 from slipway_lite.turns.schemas import json_schemas
@@ -59,8 +61,8 @@ def _documents(cases: list[dict[str, Any]]) -> list[Any]:
 
     def walk(value: Any) -> None:
         if isinstance(value, str) and "```json" in value:
-            body = turns_bridge.extract.extract_last_json_block(value)
-            decoded, problem = (None, True) if body is None else turns_bridge.envelope.decode_block(body)
+            body = extract_last_json_block(value)
+            decoded, problem = (None, True) if body is None else decode_block(body)
             if problem is None:
                 walk(decoded)
         elif isinstance(value, list):

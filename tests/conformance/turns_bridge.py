@@ -1,11 +1,12 @@
 """The functions of the turn corpus, called with its inputs and answered in its documents.
 
-A part of the published JSON API has camel-case names and one argument object; this module is the only place
+The published JSON API has camel-case names and one argument object; this module is the only place
 that knows both sides. Diagnostics of ours are left out: the corpus compares the published vocabulary.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from slipway_lite.turns import (
@@ -99,7 +100,11 @@ class _Script:
     def send(self, decision: WorkflowDecision, text: str) -> loop.Sent:
         self.sent.append(text)
         answer = self.answer("send")
-        return loop.Sent(ok=answer["ok"], deferred=answer.get("deferred", False))
+        return loop.Sent(
+            ok=answer["ok"],
+            deferred=answer.get("deferred", False),
+            stop_code=answer.get("refusal", "stop-failed"),
+        )
 
     def observe_git(self) -> tuple[str, int]:
         answer = self.answer("git")
@@ -133,7 +138,7 @@ def _loop(given: dict[str, Any]) -> Any:
     return {"result": result.as_document(), "sent": script.sent, "parked": script.parked}
 
 
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "parseTurn": _parse_turn,
     "extractLastJsonBlock": lambda given: extract.extract_last_json_block(given["text"]),
     "parseEnvelope": lambda given: envelope.parse_envelope(given["text"]).as_document(),
@@ -155,7 +160,11 @@ _FUNCTIONS = {
     "parseSensorOutput": lambda given: conductor.parse_sensor_output(given["text"]).as_document(),
     "runConductorLoop": _loop,
     "emitContinuation": lambda given: continuation.emit_continuation(
-        command=given["command"], convergence=given["convergence"]
+        command=given.get("command") or "",
+        convergence=given.get("convergence") or "",
+        preconditions=given.get("preconditions", ()),
+        evidence=given.get("evidence"),
+        sensor_degraded=given.get("sensorDegraded", False),
     ).as_document(),
 }
 

@@ -102,7 +102,7 @@ def snapshot(**changes: Any) -> dict[str, Any]:
 
 def without(document: dict[str, Any], *path: str) -> dict[str, Any]:
     """A deep copy of ``document`` that lacks the key at the end of ``path``."""
-    copy = json.loads(json.dumps(document))
+    copy: dict[str, Any] = json.loads(json.dumps(document))
     place = copy
     for key in path[:-1]:
         place = place[key]
@@ -112,7 +112,7 @@ def without(document: dict[str, Any], *path: str) -> dict[str, Any]:
 
 def with_value(document: dict[str, Any], value: Any, *path: str | int) -> dict[str, Any]:
     """A deep copy of ``document`` with ``value`` at the end of ``path``."""
-    copy = json.loads(json.dumps(document))
+    copy: dict[str, Any] = json.loads(json.dumps(document))
     place: Any = copy
     for key in path[:-1]:
         place = place[key]

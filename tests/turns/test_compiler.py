@@ -181,6 +181,13 @@ def test_only_the_callers_facts_can_be_wrong(change: dict[str, Any], path: str) 
 
 WORDS = "Status: | frozen contradicted 12 csv done in-progress ## P1 P2 — - Done: Remains: ` · 134-x あ"
 PIECES = [*WORDS.split(" "), " ", "\n", "\r\n", "\u2028", "\xa0"]
+
+
+def test_further_keys_of_a_document_are_ignored() -> None:
+    listed = [{"path": STATE, "content": "Status: frozen", "mode": 420}]
+    assert compile_workflow_snapshot(source_revision="r", repository=REPOSITORY, documents=listed).ok  # type: ignore[arg-type]  # a caller's extra key
+
+
 texts = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
 
 

@@ -292,6 +292,17 @@ def test_an_agent_that_cannot_be_called_stops_with_its_turn_on_record(tree: Tree
     assert [turn["verdict"] for turn in turns(journal)] == ["failed"]
 
 
+def test_a_journal_that_fails_is_an_error_and_no_stop(tree: Tree, journal: TurnJournal) -> None:
+    tree.plan()
+
+    def broken(message: str) -> str:
+        raise SlipwayError("database_busy", "Another writer held the database.")
+
+    with pytest.raises(SlipwayError) as caught:
+        run(tree, journal, broken)
+    assert caught.value.code == "database_busy"
+
+
 def test_a_document_that_cannot_be_read_is_a_degraded_sensor(tree: Tree, journal: TurnJournal) -> None:
     tree.plan()
     tree.write(STATE, b"\xff")

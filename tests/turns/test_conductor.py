@@ -214,6 +214,12 @@ def test_an_invocation_names_the_skill_and_its_targets() -> None:
     assert invocation("merge")["ok"], "the loop refuses it, not the mapping"
 
 
+def test_a_decision_that_invokes_nothing_is_refused() -> None:
+    stop = WorkflowDecision("stop", "review-change", (), "stop-failed", (), "")
+    found = invocation_from_decision(stop, command_names=("review-change",))
+    assert found.as_document() == {"ok": False, "refusal": "no-decision-available"}
+
+
 def test_a_verb_outside_the_command_set_is_refused() -> None:
     assert invocation("audit-pr") == {"ok": False, "refusal": "no-decision-available"}
 

@@ -221,7 +221,8 @@ def test_control_characters_and_lone_surrogates_are_text() -> None:
 
 
 def test_detail_is_any_json_value() -> None:
-    for value in (None, 0, False, "", [], {}, [[[]]], {"__proto__": 1}):
+    values: list[Any] = [None, 0, False, "", [], {}, [[[]]], {"__proto__": 1}]
+    for value in values:
         assert verdict("envelope", envelope(detail=value))
 
 
@@ -242,7 +243,7 @@ def test_validator_model_and_schema_agree_on_mutated_documents(name: str, data: 
 
 
 def test_models_are_frozen() -> None:
-    model = SkillOutcome.from_document(outcome())
+    model: Any = SkillOutcome.from_document(outcome())
     with pytest.raises(pydantic.ValidationError):
         model.summary = "other"
     assert isinstance(model.evidence_refs, tuple)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from slipway_lite.errors import InvalidDocument
+from slipway_lite.turns import decide as module
 from slipway_lite.turns.decide import (
     REASON_CODES,
     TRANSITIONS,
@@ -15,6 +17,7 @@ from slipway_lite.turns.decide import (
     decide_workflow_action,
     halted_by,
 )
+from slipway_lite.turns.profiles import PROFILES
 from slipway_lite.turns.vocabulary import EVIDENCE, INTENTS
 from tests.turns import documents
 
@@ -127,6 +130,13 @@ def test_row_10_required_evidence_is_matched_as_a_whole_word(refs: list[str]) ->
     assert code(outcome(evidence_refs=["workflow-snapshot", "current-candidate"])) == "invoke-proven-transition"
 
 
+def test_row_10_a_profile_without_effects_is_never_invoked(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = PROFILES["execute-phase"]
+    idle = replace(profile, capabilities=replace(profile.capabilities, effects=()))
+    monkeypatch.setattr(module, "PROFILES", {**PROFILES, "execute-phase": idle})
+    assert code(outcome()) == "stop-forbidden-transition"
+
+
 def test_row_11_the_policy_must_allow_the_intent_and_forge_writes_for_a_merge() -> None:
     for allowed in (["audit-pr"], [], None, 5, "execute-phase"):
         assert code(outcome(), policy={**POLICY, "allowedIntents": allowed}) == "stop-policy-denied"
@@ -232,17 +242,37 @@ def test_two_failed_reviews_in_a_row_ask_a_human(intent: str, key: str) -> None:
         {},
         {"skill": "status"},
         documents.without(outcome(), "next"),
+        {**outcome(), "next": "x"},
         documents.without(outcome(), "evidence_refs"),
-        {**outcome(), "next": {"intent": 1, "targets": []}},
-        {**outcome(), "next": {"intent": "merge", "targets": "x"}},
-        {**outcome(), "blockers": None},
-        {**outcome(), "questions": ["q"]},
+        {**outcome(), "evidence_refs": "workflow-snapshot current-candidate"},
+        {**outcome(), "next": {"intent": "execute-phase", "targets": "x"}},
+        documents.without(outcome(status="blocked"), "blockers"),
+        {**outcome(status="needs-input"), "questions": None},
     ],
 )
-def test_a_last_outcome_that_is_none_is_refused_with_a_code(last: Any) -> None:
+def test_a_last_outcome_that_lacks_what_a_row_needs_is_refused_with_a_code(last: Any) -> None:
     with pytest.raises(InvalidDocument) as caught:
         decide(last)
     assert (caught.value.code, caught.value.path) == ("invalid_last_outcome", "$.lastOutcome")
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        documents.without(outcome(), "skill"),
+        {**outcome(), "skill": ["status"]},
+        {**outcome(), "next": {"targets": []}},
+        {**outcome(), "next": {"intent": ["merge"], "targets": []}},
+    ],
+)
+def test_a_skill_or_a_proposal_that_is_no_word_is_unlisted(last: Any) -> None:
+    assert code(last) == "sense-unlisted-transition"
+
+
+def test_what_no_row_needs_is_not_asked_for() -> None:
+    bare = {"skill": "status", "next": {"intent": "execute-phase"}, "evidence_refs": list(EVIDENCE)}
+    assert decide(bare).targets is None
+    assert decide({**bare, "status": "blocked", "blockers": ["odd"]}).targets == (None,)
 
 
 def test_contract_and_version_of_the_last_outcome_are_not_checked() -> None:

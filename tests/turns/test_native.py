@@ -116,6 +116,8 @@ def test_without_a_next_command_a_bullet_must_name_one() -> None:
 def test_the_first_usable_fix_route_wins_then_the_next_command() -> None:
     unusable = REPORT.replace("(/execute-phase 12)", "(/unit-lane)")
     assert outcome(unusable)["next"]["intent"] == "review-change"
+    unclosed = REPORT.replace("(/execute-phase 12)", "(execute-phase 12 → fix (/triage-issue")
+    assert outcome(unclosed)["next"]["intent"] == "review-change"
     second = unusable.replace("has aged", "has aged → fix (/triage-issue 4)")
     assert outcome(second)["next"]["intent"] == "triage-issue"
 
@@ -126,6 +128,8 @@ def test_the_first_usable_fix_route_wins_then_the_next_command() -> None:
         ("(2 blockers)", "(3 blockers)", "native_count_mismatch"),
         ("(2 blockers)", "(1 blocker)", "native_count_mismatch"),
         ("2. [receipt] review — has aged", "2. review has aged", "native_count_mismatch"),
+        ("2. [receipt] review — has aged", "2. [receipt] — has aged", "native_count_mismatch"),
+        ("2. [receipt] review — has aged", "2. [receipt] review —  → fix (/audit-pr)", "native_count_mismatch"),
         ("Blockers (ranked):", "Blockers:", "native_rows_missing"),
     ],
 )
@@ -140,6 +144,18 @@ def test_a_row_of_spaces_costs_linear_time() -> None:
     started = time.perf_counter()
     assert parse_native_verdict(hostile).problem is not None
     assert time.perf_counter() - started < 1
+
+
+def test_lines_made_to_backtrack_cost_linear_time() -> None:
+    hostile = [
+        "Base: x" + " ← Head: y @ z" * 250,
+        "1. [a] b — c" + " → fix" * 500,
+        "PR #1" + " " * 3000,
+        "1. [a]" + " " * 3000,
+    ]
+    started = time.perf_counter()
+    assert outcome("\n".join(hostile * 250) + "\n" + READY)
+    assert time.perf_counter() - started < 5
 
 
 def test_a_line_too_long_to_mean_anything_is_no_row_and_is_never_cut() -> None:

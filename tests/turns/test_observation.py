@@ -15,6 +15,7 @@ from slipway_lite.turns.observation import (
     draft_repository_state,
     observe_worktree,
     replace_repository_state,
+    try_to_observe,
 )
 from slipway_lite.turns.repository_state import Contradiction, RepositoryState, read_repository_state
 from slipway_lite.turns.snapshot import validate_workflow_snapshot
@@ -103,13 +104,43 @@ def test_a_pinned_journal_adds_the_document_the_facts_and_the_revision_at_the_en
         append_turn = staticmethod(appended.append)
         append_snapshot = staticmethod(appended.append)
 
-    journal = PinnedJournal(Journal(), observe_worktree(str(tree.root)), {"evidence": [1]})
+    pinned = observe_worktree(str(tree.root)).pinned_document()
+    journal = PinnedJournal(Journal(), str(tree.root), pinned, {"evidence": [1]})
     after = tree.commit()
     journal.append_turn({"skill": "x"})
     journal.append_snapshot({"snapshot": 1})
     turn, snapshot = appended
     assert (turn["document_path"], turn["document_revision"], turn["source_revision"]) == (STATE, before, after)
     assert turn["evidence"] == [1] and snapshot == {"snapshot": 1}
+
+
+def test_a_turn_is_journaled_even_where_no_revision_can_be_read(tmp_path: Path) -> None:
+    appended: list[Any] = []
+
+    class Journal:
+        append_turn = staticmethod(appended.append)
+        append_snapshot = staticmethod(appended.append)
+
+    PinnedJournal(Journal(), str(tmp_path)).append_turn({"skill": "x"})
+    assert appended == [{"skill": "x", "source_revision": None}]
+
+
+def test_a_place_without_a_repository_or_a_commit_cannot_be_observed(tree: Tree, tmp_path: Path) -> None:
+    assert try_to_observe(str(tmp_path)) is None
+    Tree(tmp_path).git("init", "--quiet")
+    assert try_to_observe(str(tmp_path)) is None
+    assert try_to_observe(str(tree.root)) is not None
+    (tree.root / ".git" / "index").write_bytes(b"broken")
+    with pytest.raises(SlipwayError) as caught:
+        try_to_observe(str(tree.root))
+    assert caught.value.code == "git_failed"
+
+
+def test_the_conductors_run_log_is_no_uncommitted_work(tree: Tree) -> None:
+    tree.plan()
+    tree.write(".agentic-workflow/advance-run.log", "x")
+    assert not observe_worktree(str(tree.root)).git.dirty
+    assert observe_worktree(str(tree.root), ()).git.dirty
 
 
 def test_a_tree_below_the_root_is_the_same_tree(tree: Tree) -> None:

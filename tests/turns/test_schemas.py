@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,13 @@ def test_the_schema_file_is_made_from_the_table(name: str) -> None:
     assert (SCHEMAS / f"{name}.schema.json").read_text("utf-8") == schema_text(schema)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$id"] == f"https://slipway-lite.dev/schemas/{name}"
+
+
+def test_the_module_writes_the_files(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "slipway_lite.turns.schemas", str(tmp_path)], check=True)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {
+        f"{name}.schema.json": (SCHEMAS / f"{name}.schema.json").read_bytes() for name in DOCUMENTS
+    }
 
 
 @pytest.mark.parametrize("name", sorted(DOCUMENTS))

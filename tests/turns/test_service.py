@@ -11,7 +11,8 @@ from slipway_lite.errors import SlipwayError
 from slipway_lite.store.connection import Store, open_store
 from slipway_lite.store.verify import verify
 from slipway_lite.turns.driver import drive_turn
-from slipway_lite.turns.service import TurnJournal, snapshot_sha256
+from slipway_lite.turns.service import TurnJournal
+from slipway_lite.turns.snapshot import snapshot_sha256
 from tests.turns.documents import fenced, outcome, snapshot
 from tests.turns.test_driver import GOOD, PROSE, Agent
 

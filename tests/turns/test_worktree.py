@@ -127,6 +127,14 @@ def test_a_source_that_exists_and_cannot_be_read_is_named(
     ]
 
 
+def test_a_document_that_may_not_be_opened_is_named(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*arguments: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(worktree, "open", denied, raising=False)
+    assert read_documents(str(tree.root), ["README.md"]).degradations == ["unreadable:README.md"]
+
+
 def test_a_document_is_written_whole(tree: Tree) -> None:
     write_document(str(tree.root), "docs/x.md", "a\nb\n")
     assert (tree.root / "docs/x.md").read_bytes() == b"a\nb\n"
