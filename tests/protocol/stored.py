@@ -80,13 +80,16 @@ class Stored:
             connection.close()
 
     def sql(self, *statements: str) -> None:
-        """Damage the file: the append-only triggers are dropped first."""
+        """Damage the file past its append-only triggers, which are there again afterwards."""
         with self.connection() as connection:
-            for (name,) in connection.execute("select name from sqlite_schema where type = 'trigger'").fetchall():
+            triggers = connection.execute("select name, sql from sqlite_schema where type = 'trigger'").fetchall()
+            for name, _ in triggers:
                 connection.execute(f"drop trigger {name}")
             for statement in statements:
                 changed = connection.execute(statement)
                 assert changed.rowcount != 0, statement
+            for _, definition in triggers:
+                connection.execute(definition)
 
     def rows(self, query: str) -> list[Any]:
         with self.connection() as connection:
