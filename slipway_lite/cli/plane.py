@@ -49,9 +49,9 @@ def body(file: str, **flags: Any) -> dict[str, Any]:
         except OSError:
             raise UsageError("unreadable_file", "The file of --file cannot be read.") from None
         document = decode_body(raw)
-        if not isinstance(document, dict):
-            raise UsageError("invalid_body", "The body is a JSON object.")
-    return document | {name: value for name, value in flags.items() if value not in ("", None, [], ())}
+    if not isinstance(document, dict):
+        raise UsageError("invalid_body", "The body is a JSON object.")
+    return {**document} | {name: value for name, value in flags.items() if value not in ("", None, [], ())}
 
 
 def expected(version: int) -> int | None:

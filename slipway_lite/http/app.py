@@ -205,13 +205,15 @@ async def _on_storage(request: Request, error: Exception) -> Response:
     raise error
 
 
-async def _on_http(_: Request, error: Exception) -> Response:
+async def _on_http(request: Request, error: Exception) -> Response:
     """Errors of the framework, in our shape."""
     if not isinstance(error, HTTPException):
         raise error
     code = _STATUS_CODES.get(error.status_code, "INVALID_REQUEST")
     response = _json(encode({"code": code, "message": str(error.detail)}), error.status_code)
-    response.headers.update(error.headers or {})
+    if error.status_code == 405:
+        matched = getattr(request.scope.get("route"), "path", "")
+        response.headers["Allow"] = ", ".join(sorted(route.method for route in ROUTES if route.path == matched))
     return response
 
 
