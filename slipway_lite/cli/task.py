@@ -89,7 +89,7 @@ def list_tasks(
     """
     from slipway_lite.control import queries
 
-    page = plane.read(db, root, queries.tasks, limit, offset, state)
+    page = plane.read(db, root, queries.tasks, limit, offset, state or None)
     rows = [(task["task_id"], task["state"], task["version"], task["title"][:60]) for task in page["items"]]
     lines = [*table(("task", "state", "version", "title"), rows), f"{len(rows)} of {page['total']}"]
     plane.show(page, json, lines)

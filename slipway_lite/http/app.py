@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from slipway_lite.http.routes import Route
     from slipway_lite.store.connection import Store
 
-_IF_MATCH = re.compile(r'"([0-9]{1,18})"')
+_IF_MATCH = re.compile(r'"?([0-9]{1,18})"?')
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _PARAMETER = re.compile(r"\{(\w+)\}")
@@ -173,7 +173,7 @@ async def _body(request: Request, route: Route) -> Any:
 
 
 def _expected_version(request: Request) -> int | None:
-    """The version in ``If-Match``, which holds one entity tag: the version in double quotes."""
+    """The version in ``If-Match``: one entity tag, whose quotes may be missing."""
     header = request.headers.get("if-match")
     if header is None:
         return None

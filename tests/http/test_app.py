@@ -132,7 +132,7 @@ def test_if_match_is_the_expected_version(client: Client) -> None:
     task_id = create(client)
     path = f"/v1/tasks/{task_id}/dispatch"
     body = {"target_stage": "plan"}
-    assert client.post(path, body, **{"If-Match": "0"})[0] == 400
+    assert client.post(path, body, **{"If-Match": "*"})[0] == 400
     assert client.post(path, body, **{"If-Match": 'W/"0"'})[0] == 400
     status, document = client.post(path, body, **{"If-Match": '"4"'})
     assert (status, document["code"]) == (409, "VERSION_CONFLICT")
