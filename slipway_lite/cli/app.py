@@ -25,11 +25,18 @@ if TYPE_CHECKING:
 
 PROGRAM = "slipway"
 NOUNS = {
+    "audit": "Audit events: bring in those of another store.",
     "db": "The database file: where it is, what it holds, whether it is sound.",
     "demo": "Drive Runs in a throw-away repository and show what happened.",
-    "serve": "Serve the control plane over HTTP.",
-    "turn": "The turn contract: instruct, parse, snapshot, decide, drive and advance agent turns.",
+    "docs": "Documents: register, resolve, acknowledge, compare.",
+    "evidence": "Evidence: record that somebody looked at it.",
+    "job": "Jobs: look at one, give a sign of life.",
+    "repo": "Repositories that integrate may work on.",
     "schema": "The JSON Schemas of every wire document.",
+    "serve": "Serve the control plane over HTTP.",
+    "task": "Tasks: create, dispatch, judge, integrate, publish.",
+    "tracker": "Trackers: tie an entity to a task.",
+    "turn": "The turn contract: instruct, parse, snapshot, decide, drive and advance agent turns.",
 }
 """Our own commands, each a module of this package with ``app``."""
 

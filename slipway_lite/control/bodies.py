@@ -31,12 +31,15 @@ def too_large() -> Refused:
 
 
 def _with_floats(value: Any) -> Any:
-    """``value`` with its numbers that are no 64-bit integers as floats, refusing those that no float holds."""
+    """``value`` with its other numbers as floats, or as integers when they are whole: JSON knows one kind of number.
+
+    Refuses a number that no float holds.
+    """
     if isinstance(value, NotAnInteger):
         number = float(value)
         if number in (float("inf"), float("-inf")):
             raise Refused("INVALID_REQUEST", "A number is too large.")
-        return number
+        return int(number) if number.is_integer() and abs(number) < 2**63 else number
     if isinstance(value, dict):
         return {key: _with_floats(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -127,8 +127,8 @@ class Draft:
     def close_job(self, job: Mapping[str, Any] | None, status: str, **metadata: Any) -> None:
         """End the active job, so that its result, if one still comes, is refused; its lease ends with it."""
         self.put("active_job_id", None)
-        self.released = True
         if job is not None:
+            self.documents["ended"] = job
             self.documents["closed"] = {
                 "job_id": job["job_id"],
                 "status": status,

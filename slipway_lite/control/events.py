@@ -94,10 +94,10 @@ class Change:
     """Everything one request did. ``kind`` names it in the journal; ``answer`` makes the response body from
     the task after the change.
 
-    ``set`` / ``unset`` are members of the task document, ``remember`` / ``forget`` of the memory. ``job`` is
-    the document of a new job, ``closed`` what changes on a job that ends (job_id, status, metadata), ``result``
-    a result document. ``lease`` and ``locks`` are taken, and ``released`` says that the task gives up whatever
-    it held before that.
+    ``set`` / ``unset`` are members of the task document, ``remember`` / ``forget`` of the memory. ``job`` is the
+    document of a new job; ``ended`` that of a job whose work and lease end here, and ``closed`` what changes on it
+    (job_id, status, metadata). ``result`` is a result document. ``lease`` and ``locks`` are taken, after ``released``
+    has given up the locks that the task held.
     """
 
     kind: str
@@ -109,6 +109,7 @@ class Change:
     audit: tuple[Audit, ...] = ()
     job: Mapping[str, Any] | None = None
     closed: Mapping[str, Any] | None = None
+    ended: Mapping[str, Any] | None = None
     result: Mapping[str, Any] | None = None
     checkpoint: Mapping[str, Any] | None = None
     bundle: Mapping[str, Any] | None = None

@@ -123,16 +123,22 @@ Text = Annotated[str, Field(min_length=1)]
 Title = Annotated[str, Field(min_length=1, max_length=500)]
 LongText = Annotated[str, Field(min_length=1, max_length=5000, pattern=r"\S"), AfterValidator(_not_blank)]
 Note = Annotated[str, Field(max_length=5000)]
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
+LARGEST = 2**53
+"""The largest integer that every JSON reader keeps exactly."""
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
+Positive = Annotated[int, Field(ge=1, le=LARGEST)]
+Whole = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 Sha = Annotated[str, Field(pattern=r"^[a-fA-F0-9]{7,64}$")]
 TypedRef = Annotated[
-    str, AfterValidator(_typed_ref), Field(pattern=refs.TYPED_REF_PATTERN, max_length=refs.TYPED_REF_LIMIT)
+    str, Field(pattern=refs.TYPED_REF_PATTERN, max_length=refs.TYPED_REF_LIMIT), AfterValidator(_typed_ref)
 ]
 DateTime = Annotated[str, AfterValidator(_date_time), Field(json_schema_extra={"format": "date-time"})]
 Uri = Annotated[str, Field(min_length=1, json_schema_extra={"format": "uri"})]
-DocVersion = Annotated[str, AfterValidator(_no_colon), Field(min_length=1, max_length=100, pattern=r"^[^:]+$")]
-Unique = Annotated[list[T], AfterValidator(_unique), Field(json_schema_extra={"uniqueItems": True})]
+DocVersion = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^:]+$"), AfterValidator(_no_colon)]
+UNIQUE = AfterValidator(_unique)
+UNIQUE_ITEMS: dict[str, Any] = {"uniqueItems": True}
+Unique = Annotated[list[T], Field(json_schema_extra=UNIQUE_ITEMS), UNIQUE]
+"""A list without repetitions. One with bounds is written out: what stands after a validator reaches no schema."""
 Scalar = str | int | float | bool
 Metadata = dict[
     str, Annotated[Scalar | None, WithJsonSchema({"type": ["string", "number", "integer", "boolean", "null"]})]

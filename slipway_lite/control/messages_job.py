@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from slipway_lite.control.messages_base import (
+    UNIQUE,
+    UNIQUE_ITEMS,
     Count,
     DateTime,
     Message,
@@ -162,7 +164,7 @@ class WorkerJob(Message):
     workspace_ref: JobWorkspaceRef
     input_prompt: Text
     repo_ref: JobRepoRef
-    capability_requirements: Annotated[Unique[Capability], Field(min_length=1)]
+    capability_requirements: Annotated[list[Capability], Field(min_length=1, json_schema_extra=UNIQUE_ITEMS), UNIQUE]
     risk_level: RiskLevel
     approval_policy: ApprovalPolicy
     retry_policy: RetryPolicy | None = None

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
+from slipway_lite.control import refs
 from slipway_lite.control.messages_base import (
+    UNIQUE,
+    UNIQUE_ITEMS,
     Count,
     DateTime,
     DocVersion,
@@ -68,7 +71,7 @@ class AckDocsResponse(Message):
 class StaleCheckRequest(Message):
     """Which acknowledged documents to compare; all of them when left out."""
 
-    doc_ids: Annotated[Unique[DocId], Field(max_length=200)] | None = None
+    doc_ids: Annotated[list[DocId], Field(max_length=200, json_schema_extra=UNIQUE_ITEMS), UNIQUE] | None = None
 
 
 class StaleDoc(Message):
@@ -110,11 +113,19 @@ class IngestDocResponse(Message):
 class GetChunksRequest(Message):
     """Chunks by id, or those of one document, filtered and in order."""
 
-    chunk_ids: Annotated[Unique[Text], Field(max_length=100)] | None = None
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["chunk_ids"]}, {"required": ["doc_id"]}]})
+
+    chunk_ids: Annotated[list[Text], Field(max_length=100, json_schema_extra=UNIQUE_ITEMS), UNIQUE] | None = None
     doc_id: DocId | None = None
     heading: Text | None = None
     query: Text | None = None
     limit: Annotated[int, Field(ge=1, le=100)] | None = None
+
+    @model_validator(mode="after")
+    def _names_something(self) -> GetChunksRequest:
+        if self.chunk_ids is None and self.doc_id is None:
+            raise ValueError("name chunk_ids or a doc_id")
+        return self
 
 
 class Chunk(Message):
@@ -158,7 +169,7 @@ class TrackerLinkRequest(Message):
 
     typed_ref: TypedRef
     connection_ref: Text
-    entity_ref: Text
+    entity_ref: Annotated[str, Field(min_length=1, pattern=refs.ENTITY_REF_PATTERN)]
 
 
 class TrackerLinkResponse(Message):

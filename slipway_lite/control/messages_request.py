@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from slipway_lite.control.messages_base import (
+    UNIQUE,
+    UNIQUE_ITEMS,
     Count,
     DateTime,
     LongText,
@@ -16,7 +18,6 @@ from slipway_lite.control.messages_base import (
     Text,
     Title,
     TypedRef,
-    Unique,
 )
 from slipway_lite.control.messages_result import BranchRef, PatchRef
 from slipway_lite.control.messages_task import (
@@ -40,7 +41,7 @@ class CreateTaskRequest(Message):
     repo_ref: RepoRef
     description: Annotated[str, Field(max_length=10000)] | None = None
     risk_level: RiskLevel | None = None
-    labels: Annotated[Unique[Name], Field(max_length=20)] | None = None
+    labels: Annotated[list[Name], Field(max_length=20, json_schema_extra=UNIQUE_ITEMS), UNIQUE] | None = None
     publish_plan: PublishPlan | None = None
     external_refs: list[ExternalRef] | None = None
     repo_policy: RepoPolicy | None = None
@@ -96,6 +97,8 @@ class ChecklistResponse(Message):
 
 class IntegrateRequest(Message):
     """What to integrate: exactly one of a branch and a patch, as objects or as plain names."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["branch_ref"]}, {"required": ["patch_ref"]}]})
 
     expected_state: Literal["accepted"]
     base_sha: Sha

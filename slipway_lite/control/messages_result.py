@@ -16,6 +16,7 @@ from slipway_lite.control.messages_base import (
     Text,
     TypedRef,
     Uri,
+    Whole,
 )
 from slipway_lite.control.messages_event import StateTransitionEvent
 from slipway_lite.control.messages_task import ExternalRef, ResolverRefs, Task
@@ -116,7 +117,7 @@ class Usage(Message):
     """What the work took."""
 
     runtime_ms: Count
-    exit_code: int | None = None
+    exit_code: Whole | None = None
     litellm: LitellmUsage | None = None
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from slipway_lite.control.messages_base import Count, Message, Text
+from slipway_lite.control.messages_base import Count, Message, Text, Whole
 from slipway_lite.control.messages_task import ExternalRef, ResolverRefs
 from slipway_lite.control.vocabulary import (
     ResultStatus,
@@ -53,7 +53,7 @@ class EvidenceCandidate(Message):
     inputHash: Digest
     outputHash: Digest
     runtimeMs: Count
-    exitCode: int | None = None
+    exitCode: Whole | None = None
 
 
 class AgentProtocols(Message):

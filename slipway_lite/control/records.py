@@ -194,20 +194,18 @@ class Records:
             row = projections.job_row(change.job, self.moment.now, None)
             marks = ", ".join("?" * len(row))
             self.tx.execute(f"insert into worker_jobs values ({marks})", row)
-        if change.closed is None:
+        if change.closed is None or change.ended is None:
             return None
-        job_id = change.closed["job_id"]
-        raw, stage = self.tx.execute("select document, stage from worker_jobs where job_id = ?", (job_id,)).fetchone()
-        job = projections.closed_job(json.loads(raw), change.closed)
+        job = projections.closed_job(change.ended, change.closed)
         self.tx.execute(
             "update worker_jobs set status = ?, closed_at = ?, document = ? where job_id = ?",
-            (job["status"], self.moment.now, encode(job), job_id),
+            (job["status"], self.moment.now, encode(job), job["job_id"]),
         )
-        return str(stage)
+        self.tx.execute("delete from _leases where job_id = ?", (job["job_id"],))
+        return str(job["stage"])
 
     def _hold(self, task_id: str, change: Change) -> None:
         if change.released:
-            self.tx.execute("delete from _leases where task_id = ?", (task_id,))
             self.tx.execute("delete from _locks where owner_task_id = ?", (task_id,))
         if change.lease is not None:
             lease = change.lease

@@ -8,6 +8,8 @@ import re
 
 TYPED_REF_PATTERN = r"^[a-z0-9_-]+:[a-z0-9_-]+:[a-z0-9_-]+:[^\n\r\u2028\u2029]+$"
 TYPED_REF_LIMIT = 500
+ENTITY_REF_PATTERN = r"^([^:]+|[^:]*:[\s\S]+)$"
+"""A kind and what it names, or one word: never a kind alone (§8.4)."""
 _TYPED_REF = re.compile(TYPED_REF_PATTERN[1:-1])
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 _NOT_SEGMENT = re.compile(r"[^A-Za-z0-9_.-]")

@@ -24,8 +24,6 @@ def decide_link(state: TaskState, body: Mapping[str, Any], moment: Moment) -> Ch
     if body["typed_ref"] != state.task["typed_ref"]:
         raise Refused("TYPED_REF_MISMATCH", "The link belongs to another typed_ref.")
     kind, value = entity(body["entity_ref"])
-    if not value:
-        raise Refused("INVALID_REQUEST", "The entity_ref names nothing after its kind.")
     known = state.task["external_refs"]
     sync_ref = _sync_ref(state.task_id, {reference["value"] for reference in known}, moment)
     link = {"kind": kind, "value": value, "connection_ref": body["connection_ref"]}

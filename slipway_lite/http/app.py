@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from slipway_lite.http.routes import Route
     from slipway_lite.store.connection import Store
 
-_IF_MATCH = re.compile(r'"([0-9]{1,18})"')
+_IF_MATCH = re.compile(r'"?([0-9]{1,18})"?')
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _PARAMETER = re.compile(r"\{(\w+)\}")
@@ -173,7 +173,7 @@ async def _body(request: Request, route: Route) -> Any:
 
 
 def _expected_version(request: Request) -> int | None:
-    """The version in ``If-Match``, which holds one entity tag: the version in double quotes."""
+    """The version in ``If-Match``: one entity tag, whose quotes may be missing."""
     header = request.headers.get("if-match")
     if header is None:
         return None
@@ -205,13 +205,15 @@ async def _on_storage(request: Request, error: Exception) -> Response:
     raise error
 
 
-async def _on_http(_: Request, error: Exception) -> Response:
+async def _on_http(request: Request, error: Exception) -> Response:
     """Errors of the framework, in our shape."""
     if not isinstance(error, HTTPException):
         raise error
     code = _STATUS_CODES.get(error.status_code, "INVALID_REQUEST")
     response = _json(encode({"code": code, "message": str(error.detail)}), error.status_code)
-    response.headers.update(error.headers or {})
+    if error.status_code == 405:
+        matched = getattr(request.scope.get("route"), "path", "")
+        response.headers["Allow"] = ", ".join(sorted(route.method for route in ROUTES if route.path == matched))
     return response
 
 

@@ -12,6 +12,7 @@ from slipway_lite.control.messages_base import WireSchema
 from slipway_lite.control.messages_read import Health
 from slipway_lite.control.messages_request import ErrorResponse
 from slipway_lite.control.refusals import HTTP_STATUS
+from slipway_lite.control.vocabulary import TASK_STATES
 from slipway_lite.http.routes import ROUTES
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 REF = "#/components/schemas/{model}"
 EVERYWHERE = (401, 403, 503)
 WITH_BODY = (413,)
+_STATES = "|".join(TASK_STATES)
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
 
@@ -95,7 +97,7 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
                 "in": "header",
                 "required": False,
                 "description": "The version the caller expects, in double quotes; another one is 409.",
-                "schema": {"type": "string", "pattern": '^"[0-9]{1,18}"$'},
+                "schema": {"type": "string", "pattern": '^"?[0-9]{1,18}"?$'},
             }
         )
     if route.paged:
@@ -117,7 +119,7 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
                 "in": "query",
                 "required": False,
                 "description": "Task states, separated by commas.",
-                "schema": {"type": "string"},
+                "schema": {"type": "string", "pattern": f"^({_STATES})(,({_STATES}))*$"},
             },
         ]
     return found
@@ -130,6 +132,9 @@ def _responses(route: Route) -> dict[str, Any]:
             "content": {"application/json": {"schema": _ref(route.answer)}},
         }
     }
+    links = _links(route)
+    if links:
+        found[str(route.status)]["links"] = links
     for status in statuses(route):
         codes = ", ".join(code for code, number in HTTP_STATUS.items() if number == status)
         found[str(status)] = {
@@ -137,6 +142,19 @@ def _responses(route: Route) -> dict[str, Any]:
             "content": {"application/json": {"schema": _ref(ErrorResponse)}},
         }
     return found
+
+
+def _links(route: Route) -> dict[str, Any]:
+    """What can be done with what a route has just made: a task, which is also a run, or a job."""
+    made = {
+        "createTask": {"task_id": "$response.body#/task_id", "run_id": "$response.body#/task_id"},
+        "dispatchTask": {"job_id": "$response.body#/job_id"},
+    }.get(route.name, {})
+    return {
+        other.name: {"operationId": other.name, "parameters": {name: made[name] for name in names}}
+        for other in ROUTES
+        if (names := [name for name in _PARAMETER.findall(other.path) if name in made])
+    }
 
 
 def _health() -> dict[str, Any]:

@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import os
 import signal
+import socket
 import sys
 from dataclasses import replace
 from functools import partial
@@ -31,6 +32,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 DEFAULT_PORT = 8722
 LMSTUDIO_SECONDS = 2.0
 DRAIN_SECONDS = 10
+BACKLOG = 512
 
 
 class Server(uvicorn.Server):
@@ -68,21 +70,25 @@ def serve(path: str, host: str, port: int, access: Access, settings: Settings, l
     probe = partial(lmstudio_state, lmstudio_url) if lmstudio_url else None
     if probe is not None:
         settings = replace(settings, lmstudio=probe())
-    with open_store(path) as store, _only_server(path), open_store(path) as reader:
+    with _listening(host, port) as listener, open_store(path) as store, _only_server(path), open_store(path) as reader:
         plane = ControlPlane(store, settings, upkeep.serve_instance(store))
         config = uvicorn.Config(
             build_app(plane, reader, access, probe=probe),
-            host=host,
-            port=port,
             log_config=None,
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=DRAIN_SECONDS,
         )
-        server = Server(config)
-        server.run()
-        if not server.started:
-            raise SlipwayError("address_unavailable", "The address cannot be listened on.")
+        Server(config).run(sockets=[listener])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that listens on the address. Raises ``address_unavailable``."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise SlipwayError("address_unavailable", "The address cannot be listened on.") from error
 
 
 @contextlib.contextmanager

@@ -103,8 +103,7 @@ create table tasks (
     memory text not null,
     head_seq integer not null
 ) strict;
-create index tasks_by_update on tasks (updated_at, task_id);
-create index tasks_by_state on tasks (state, updated_at, task_id);
+create index tasks_by_update on tasks (updated_at, task_id, state);
 create index tasks_by_timeout on tasks (timeout_at) where timeout_at is not null;
 
 create table worker_jobs (
@@ -136,7 +135,6 @@ create table worker_results (
     received_at text not null,
     document text not null
 ) strict;
-create index worker_results_by_task on worker_results (task_id, received_at);
 
 create table checkpoints (
     checkpoint_id text primary key,
@@ -210,9 +208,7 @@ create table _leases (
     acquired_at text not null,
     lease_expires_at text not null,
     last_heartbeat_at text
-) strict;
-create index _leases_by_task on _leases (task_id);
-create index _leases_by_expiry on _leases (lease_expires_at);
+) strict, without rowid;
 
 create table _locks (
     resource_key text primary key,
@@ -221,8 +217,7 @@ create table _locks (
     owner_task_id text not null,
     acquired_at text not null,
     expires_at text not null
-) strict;
-create index _locks_by_task on _locks (owner_task_id);
+) strict, without rowid;
 
 create table _instances (
     instance_id text primary key,
