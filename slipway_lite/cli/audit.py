@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from slipway_lite.cli import plane
+from slipway_lite.cli.noun import noun
 from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption, database
 from slipway_lite.errors import UsageError
 from slipway_lite.store.connection import open_store
 
-app = typer.Typer(no_args_is_help=True, help="Audit events: bring in those of another store.")
+app = noun("Audit events: bring in those of another store.")
 
 IMPORT_LIMIT = 1 << 30
 

@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from slipway_lite.cli import plane
+from slipway_lite.cli.noun import noun
 from slipway_lite.cli.output import table
 from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption
 from slipway_lite.cli.plane import ANY_VERSION, FileOption, TaskArgument, VersionOption
 from slipway_lite.errors import UsageError
 
-app = typer.Typer(no_args_is_help=True, help="Documents: register, resolve, acknowledge, compare.")
+app = noun("Documents: register, resolve, acknowledge, compare.")
 
 PathArgument = Annotated[list[str], typer.Argument(metavar="PATH…", help="Text files to register.")]
 

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from slipway_lite.cli import plane
+from slipway_lite.cli.noun import noun
 from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption
 from slipway_lite.cli.plane import TaskArgument
 
-app = typer.Typer(no_args_is_help=True, help="Evidence: record that somebody looked at it.")
+app = noun("Evidence: record that somebody looked at it.")
 
 
 @app.callback()

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from slipway_lite.cli import plane
+from slipway_lite.cli.noun import noun
 from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption
 from slipway_lite.cli.plane import FileOption
 
-app = typer.Typer(no_args_is_help=True, help="Jobs: look at one, give a sign of life.")
+app = noun("Jobs: look at one, give a sign of life.")
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="The job's id.")]
 

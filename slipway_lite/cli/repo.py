@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from slipway_lite.cli import plane
+from slipway_lite.cli.noun import noun
 from slipway_lite.cli.output import table
 from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption, database
 from slipway_lite.store.connection import open_store
 
-app = typer.Typer(no_args_is_help=True, help="Repositories that integrate may work on.")
+app = noun("Repositories that integrate may work on.")
 
 NameArgument = Annotated[str, typer.Argument(metavar="github:OWNER/NAME", help="The repository.")]
 

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from slipway_lite.cli import plane, task_release
+from slipway_lite.cli.noun import noun
 from slipway_lite.cli.output import table
 from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption
 from slipway_lite.cli.plane import ANY_VERSION, FileOption, TaskArgument, VersionOption
 
-app = typer.Typer(no_args_is_help=True, help="Tasks: create, dispatch, judge, integrate, publish.")
+app = noun("Tasks: create, dispatch, judge, integrate, publish.")
 task_release.add_to(app)
 
 RefOption = Annotated[str, typer.Option("--typed-ref", help="<domain>:<entity_type>:<provider>:<entity_id>")]

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from slipway_lite.cli import plane
+from slipway_lite.cli.noun import noun
 from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption
 from slipway_lite.cli.plane import FileOption, TaskArgument
 
-app = typer.Typer(no_args_is_help=True, help="Trackers: tie an entity to a task.")
+app = noun("Trackers: tie an entity to a task.")
 
 
 @app.callback()

@@ -13,7 +13,7 @@ from slipway_lite.errors import SlipwayError
 from slipway_lite.protocol import next as following
 from slipway_lite.protocol import rules
 from slipway_lite.protocol.rules import DECISION, DESTRUCTIVE, ENVIRONMENT, validate
-from slipway_lite.text import is_blank
+from slipway_lite.text import is_blank, is_md
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,6 +133,9 @@ def answer(run: Run, action_id: str, text: str | None, confirm: bool, scope_sha2
         _check_confirmation(run, confirm, scope_sha256)
     if not confirm and is_blank(text or ""):
         raise refusal(run, "answer_required", "the answer is blank.")
+    if not confirm and not is_md(text or ""):
+        # Even where no budget is left for the next Action: on record it would spoil the context of every later one.
+        raise refusal(run, "invalid_action", "the answer would carry a control character into the context.", bare=True)
     data = {
         "action_id": action_id,
         "text": text or "",

@@ -15,7 +15,9 @@ from tests.control.world import PATCH, TYPED_REF, create_body, result_body
 from tests.http.served import PROGRAM, Client, Served
 
 Call = Callable[..., Any]
-_FRESH = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{64}|_\d{13}")
+_FRESH = re.compile(
+    r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{64}|_\d{13}"
+)
 
 
 def settled(document: Any) -> Any:

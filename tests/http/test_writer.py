@@ -35,7 +35,6 @@ async def together(*waiting: Awaitable[Any]) -> list[Any]:
     return await asyncio.gather(*waiting, return_exceptions=True)
 
 
-
 def test_requests_that_wait_share_a_transaction_and_each_is_answered(tmp_path: Path) -> None:
     async def scenario(writer: Writer, plane: ControlPlane) -> None:
         statements: list[str] = []

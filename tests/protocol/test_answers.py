@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from slipway_lite.errors import SlipwayError
 from slipway_lite.protocol import prose
 from tests.protocol.model import CLEAN, DIRTY, Model, has, kinds, standing
 from tests.protocol.outcomes import (
@@ -28,6 +29,21 @@ def test_an_answered_decision_voids_what_waited_and_orients() -> None:
     assert "- action act-1 decision:\n  stable\n" in context
     assert "Recent outcome:\n(none)\n" in context
     assert model.status()["current_action"]["brief"] == prose.BRIEFS["decision"]
+
+
+@pytest.mark.parametrize("budget", [1, 8])
+def test_an_answer_with_a_control_character_is_refused_with_and_without_budget(budget: int) -> None:
+    model = Model(budget=budget)
+    model.submit("needs_input", pause=decision(), suggested_actions=[])
+    before = model.status()
+    with pytest.raises(SlipwayError) as caught:
+        model.answer("bell\x07")
+    assert caught.value.code == "invalid_action"
+    assert caught.value.exit_code == 3
+    assert caught.value.next == before["next"]
+    assert model.status() == before
+    model.answer("tab\tand\nline are fine")
+    assert model.run.answers[0]["active"]
 
 
 def test_an_answer_drops_what_was_suggested_silently() -> None:
