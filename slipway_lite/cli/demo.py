@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slipway_lite.cli import demo_task
 from slipway_lite.cli.human import visible
 from slipway_lite.cli.noun import noun
 from slipway_lite.errors import SlipwayError
@@ -24,7 +25,7 @@ from slipway_lite.protocol.rules import scope_sha256
 from slipway_lite.protocol.shells import posix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 app = noun("Drive Runs in a throw-away repository and show what happened.")
 
@@ -36,7 +37,7 @@ _GIT = ("-c", "user.name=Demo", "-c", "user.email=demo@example.invalid", "-c", "
 def demo(
     directory: Annotated[str, typer.Option("--directory", help="Where to make it (default: a temporary folder).")] = "",
 ) -> None:
-    """Make a throw-away Git repository, drive three Runs through the real protocol in it, and show what happened.
+    """Make a throw-away Git repository, drive three Runs and a task in it, and show what happened.
 
     Example: slipway demo
     """
@@ -55,12 +56,14 @@ class Demo:
         self._environment = {name: value for name, value in os.environ.items() if name != "SLIPWAY_DB"}
 
     def play(self) -> None:
-        """Make the repository, drive the three Runs, and say what to try next. Raises ``demo_failed``."""
+        """Make the repository, drive the three Runs and the task, and say what to try next. Raises ``demo_failed``."""
         self._make_repository()
         self._say(f"A repository to throw away: {self._repository}\n")
         self._change_with_review()
         self._questions()
         self._out_of_budget()
+        self._say("4. A task of the control plane: plan, dev, acceptance, then integrate and publish.")
+        demo_task.play(self._command, self._say)
         self._farewell()
 
     def _make_repository(self) -> None:
@@ -181,17 +184,23 @@ class Demo:
             self._run(argv, shown)
 
     def _run(self, argv: list[str], shown: list[str]) -> None:
+        self._state = self._command(argv[1:])
+        self._say(f"   $ {posix([self._short(word) for word in shown])}")
+        self._say(f"     {self._outcome()}")
+
+    def _command(self, words: Sequence[str], stdin: bytes = b"") -> dict[str, Any]:
         done = subprocess.run(
-            [sys.executable, "-m", "slipway_lite", *argv[1:]],
+            [sys.executable, "-m", "slipway_lite", *words],
+            input=stdin,
             capture_output=True,
             check=False,
+            cwd=self._repository,
             env=self._environment,
         )
         if done.returncode:
             raise SlipwayError("demo_failed", f"A step of the demo was refused: {done.stderr.decode().strip()}")
-        self._state = json.loads(done.stdout)
-        self._say(f"   $ {posix([self._short(word) for word in shown])}")
-        self._say(f"     {self._outcome()}")
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
 
     def _short(self, word: str) -> str:
         if word == str(self._repository):
@@ -211,7 +220,7 @@ class Demo:
         root = posix([str(self._repository)])
         program = "slipway" if shutil.which("slipway") else posix([sys.argv[0]])
         self._say("Everything is in one SQLite file. Try:")
-        for words in ("status", f"status {self._state['run_id']}", "db path", "db verify", "db info"):
+        for words in ("status", f"status {self._state['run_id']}", "task list", "db path", "db verify", "db info"):
             self._say(f"   {program} {words} --root {root}")
         self._say(f"Throw it away: rm -r {posix([str(self._home)])}")
 
