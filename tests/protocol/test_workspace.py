@@ -144,9 +144,14 @@ def test_git_variables_do_not_point_elsewhere(
 
 
 def test_a_git_that_does_not_answer_is_unavailable_and_not_absent(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(git, "COMMAND_SECONDS", 0.0)
+    silent = tmp_path / "bin" / "git"
+    silent.parent.mkdir()
+    silent.write_text("#!/bin/sh\nexec sleep 60\n", "utf-8")
+    silent.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{silent.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(git, "COMMAND_SECONDS", 0.1)
     with pytest.raises(SlipwayError) as caught:
         discover(str(repository.root))
     assert (caught.value.code, caught.value.exit_code) == ("git_repository_unavailable", 3)
