@@ -56,8 +56,14 @@ def task_row(state: TaskState, head_seq: int) -> Row:
     )
 
 
-def job_row(job: Mapping[str, Any], dispatched_at: str, closed_at: str | None) -> Row:
-    """The row of ``worker_jobs``."""
+def job_row(
+    job: Mapping[str, Any],
+    document_seq: int,
+    dispatched_at: str,
+    closed: Mapping[str, Any] | None = None,
+    closed_at: str | None = None,
+) -> Row:
+    """The row of ``worker_jobs``; ``closed`` is what changed on the job when it ended."""
     return (
         job["job_id"],
         job["task_id"],
@@ -65,26 +71,27 @@ def job_row(job: Mapping[str, Any], dispatched_at: str, closed_at: str | None) -
         job["worker_type"],
         job.get("execution_backend"),
         job.get("executor_instance_id"),
-        job["status"],
+        closed["status"] if closed else job["status"],
         job["risk_level"],
         job["retry_count"],
         dispatched_at,
         closed_at,
-        encode(job),
+        document_seq,
+        encode(closing(closed)) if closed else None,
     )
 
 
-def closed_job(job: Mapping[str, Any], closed: Mapping[str, Any]) -> dict[str, Any]:
-    """A job document after it ended."""
-    return {**job, "status": closed["status"], "metadata": closed["metadata"]}
+def closing(closed: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a job document that its end has changed."""
+    return {name: closed[name] for name in ("status", "metadata")}
 
 
 def side_rows(
-    before: TaskState | None, after: TaskState, data: Mapping[str, Any], stage: str | None, now: str
+    before: TaskState | None, after: TaskState, data: Mapping[str, Any], seq: int, stage: str | None, now: str
 ) -> Iterator[tuple[str, Row]]:
     """(table, row) for everything an event writes beside the task and its job.
 
-    ``stage`` is that of the job that the event closes, ``now`` the event's time in the wire form.
+    ``seq`` is the event's row in the ledger, ``stage`` that of the job it closes, ``now`` its time in the wire form.
     """
     task_id = after.task_id
     if "result" in data:
@@ -101,7 +108,7 @@ def side_rows(
                 len(result["artifacts"]),
                 result["usage"]["runtime_ms"],
                 now,
-                encode(result),
+                seq,
             ),
         )
     if "checkpoint" in data:
@@ -111,7 +118,7 @@ def side_rows(
     if "bundle" in data:
         made = data["bundle"]
         columns = ("id", "task_id", "purpose", "rebuild_level", "raw_included", "generator_version", "generated_at")
-        yield "context_bundles", (*(made[name] for name in columns), encode(made))
+        yield "context_bundles", (*(made[name] for name in columns), seq)
     if "link" in data:
         yield from _link_rows(task_id, data["link"], now)
     yield from _approval_rows(before, after, now)
@@ -166,7 +173,7 @@ class TaskProjector:
     def _replay(self, store: Store, sink: Sink, name: str) -> None:
         state: TaskState | None = None
         head_seq = 0
-        jobs: dict[str, tuple[dict[str, Any], str, str | None]] = {}
+        jobs: dict[str, Row] = {}
         for expected, (seq, sequence, at, _, raw, *_) in enumerate(store.events(name), 1):
             try:
                 if sequence != expected:
@@ -176,21 +183,21 @@ class TaskProjector:
                 if after.task["version"] != sequence - 1 or stream(after.task_id) != name:
                     raise ValueError("the event is not the next step of its task")
                 now = from_micros(at)
-                if "job" in data:
-                    jobs[data["job"]["job_id"]] = (data["job"], now, None)
                 stage = None
+                if "job" in data:
+                    jobs[data["job"]["job_id"]] = (data["job"], seq, now)
                 if "closed" in data:
-                    job, dispatched_at, _ = jobs[data["closed"]["job_id"]]
+                    job, document_seq, dispatched_at = jobs[data["closed"]["job_id"]]
                     stage = job["stage"]
-                    jobs[job["job_id"]] = (closed_job(job, data["closed"]), dispatched_at, now)
-                rows = list(side_rows(state, after, data, stage, now))
+                    jobs[job["job_id"]] = (job, document_seq, dispatched_at, data["closed"], now)
+                rows = list(side_rows(state, after, data, seq, stage, now))
             except (ValueError, KeyError, TypeError, AttributeError):
                 sink.broken(name, expected)
                 break
             for table, row in rows:
                 sink.row(table, row)
             state, head_seq = after, seq
-        for job, dispatched_at, closed_at in jobs.values():
-            sink.row("worker_jobs", job_row(job, dispatched_at, closed_at))
+        for fields in jobs.values():
+            sink.row("worker_jobs", job_row(*fields))
         if state is not None:
             sink.row("tasks", task_row(state, head_seq))

@@ -117,17 +117,18 @@ def audit_events(store: Store, task_id: str) -> str:
 def job(store: Store, job_id: str) -> str:
     """JobStatusResponse: the job runs once a worker has given a sign of life."""
     rows = store.rows(
-        "select j.document, j.status, j.task_id, l.worker_id, l.lease_expires_at, l.last_heartbeat_at, r.document"
-        " from worker_jobs j left join _leases l on l.job_id = j.job_id"
-        " left join worker_results r on r.job_id = j.job_id"
+        "select json_extract(e.data, '$.job'), j.closing, j.task_id, l.worker_id, l.lease_expires_at,"
+        " l.last_heartbeat_at, json_extract(d.data, '$.result') from worker_jobs j"
+        " join journal_events e on e.seq = j.document_seq left join _leases l on l.job_id = j.job_id"
+        " left join worker_results r on r.job_id = j.job_id left join journal_events d on d.seq = r.document_seq"
         " where j.job_id = ?",
         (job_id,),
     )
     if not rows:
         raise not_found("job", job_id)
-    raw, status, task_id, worker_id, expires_at, heartbeat_at, result = rows[0]
-    document = json.loads(raw)
-    if status == "pending" and worker_id is not None:
+    raw, closing, task_id, worker_id, expires_at, heartbeat_at, result = rows[0]
+    document = json.loads(raw) | json.loads(closing or "{}")
+    if document["status"] == "pending" and worker_id is not None:
         document["status"] = "running"
     body: dict[str, Any] = {"job_id": job_id, "task_id": task_id, "job": document}
     if result is not None:
@@ -153,7 +154,12 @@ def checkpoints(store: Store, task_id: str) -> str:
 def context_bundles(store: Store, task_id: str) -> str:
     """BundleList, oldest first."""
     _require_task(store, task_id)
-    return _items(_documents(store, "context_bundles", "generated_at, bundle_id", task_id))
+    rows = store.rows(
+        "select json_extract(e.data, '$.bundle') from context_bundles b join journal_events e on e.seq = b.document_seq"
+        " where b.task_id = ? order by b.document_seq",
+        (task_id,),
+    )
+    return _items(row[0] for row in rows)
 
 
 def retrospectives(store: Store, task_id: str) -> str:

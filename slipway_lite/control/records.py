@@ -78,8 +78,12 @@ class Records:
         """The job document, or ``None`` when there is no such job."""
         if job_id is None:
             return None
-        row = self.tx.execute("select document from worker_jobs where job_id = ?", (job_id,)).fetchone()
-        return json.loads(row[0]) if row else None
+        row = self.tx.execute(
+            "select json_extract(e.data, '$.job'), j.closing from worker_jobs j"
+            " join journal_events e on e.seq = j.document_seq where j.job_id = ?",
+            (job_id,),
+        ).fetchone()
+        return json.loads(row[0]) | json.loads(row[1] or "{}") if row else None
 
     def active_job(self, state: TaskState) -> dict[str, Any] | None:
         return self.job(state.task.get("active_job_id"))
@@ -140,8 +144,8 @@ class Records:
             self._transition(stream, change.transition)
         row = projections.task_row(after, head_seq)
         self.tx.execute(_INSERT_TASK if before is None else _UPDATE_TASK, row)
-        stage = self._job(change)
-        for table, side_row in projections.side_rows(before, after, data, stage, self.moment.now):
+        stage = self._job(change, head_seq)
+        for table, side_row in projections.side_rows(before, after, data, head_seq, stage, self.moment.now):
             marks = ", ".join("?" * len(side_row))
             self.tx.execute(f"insert or replace into {table} values ({marks})", side_row)
         self._hold(task_id, change)
@@ -188,18 +192,18 @@ class Records:
             encode(event),
         )
 
-    def _job(self, change: Change) -> str | None:
+    def _job(self, change: Change, seq: int) -> str | None:
         """Write the row of a new or a closed job; returns the stage of a closed one."""
         if change.job is not None:
-            row = projections.job_row(change.job, self.moment.now, None)
+            row = projections.job_row(change.job, seq, self.moment.now)
             marks = ", ".join("?" * len(row))
             self.tx.execute(f"insert into worker_jobs values ({marks})", row)
         if change.closed is None or change.ended is None:
             return None
-        job = projections.closed_job(change.ended, change.closed)
+        job = change.ended
         self.tx.execute(
-            "update worker_jobs set status = ?, closed_at = ?, document = ? where job_id = ?",
-            (job["status"], self.moment.now, encode(job), job["job_id"]),
+            "update worker_jobs set status = ?, closed_at = ?, closing = ? where job_id = ?",
+            (change.closed["status"], self.moment.now, encode(projections.closing(change.closed)), job["job_id"]),
         )
         self.tx.execute("delete from _leases where job_id = ?", (job["job_id"],))
         return str(job["stage"])

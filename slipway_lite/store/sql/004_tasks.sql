@@ -106,6 +106,7 @@ create table tasks (
 create index tasks_by_update on tasks (updated_at, task_id, state);
 create index tasks_by_timeout on tasks (timeout_at) where timeout_at is not null;
 
+-- Documents that a journal event carries are not kept twice: document_seq is that event's row in the ledger.
 create table worker_jobs (
     job_id text primary key,
     task_id text not null,
@@ -118,7 +119,8 @@ create table worker_jobs (
     retry_count integer not null,
     dispatched_at text not null,
     closed_at text,
-    document text not null
+    document_seq integer not null,
+    closing text
 ) strict;
 create index worker_jobs_by_task on worker_jobs (task_id, dispatched_at);
 create index worker_jobs_active on worker_jobs (worker_type) where closed_at is null;
@@ -133,7 +135,7 @@ create table worker_results (
     artifact_count integer not null,
     runtime_ms integer not null,
     received_at text not null,
-    document text not null
+    document_seq integer not null
 ) strict;
 
 create table checkpoints (
@@ -166,9 +168,9 @@ create table context_bundles (
     raw_included integer not null check (raw_included in (0, 1)),
     generator_version text not null,
     generated_at text not null,
-    document text not null
+    document_seq integer not null
 ) strict;
-create index context_bundles_by_task on context_bundles (task_id, generated_at);
+create index context_bundles_by_task on context_bundles (task_id);
 
 create table doc_acks (
     ack_ref text primary key,
