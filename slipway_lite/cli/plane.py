@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slipway_lite.cli.files import read_descriptor, read_regular
+from slipway_lite.cli.human import harmless
 from slipway_lite.cli.output import emit
 from slipway_lite.cli.place import database, existing
 from slipway_lite.errors import UsageError
@@ -61,12 +62,7 @@ def expected(version: int) -> int | None:
 
 def show(document: dict[str, Any], as_json: bool, lines: Iterable[str]) -> None:
     """Print a document, or lines about it for people."""
-    emit(document, as_json, [line if line.isprintable() else plain(line) for line in lines])
-
-
-def plain(line: str) -> str:
-    """``line`` without control characters, so that no title can drive a terminal."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in line)
+    emit(document, as_json, map(harmless, lines))
 
 
 def facts(document: dict[str, Any], *names: str) -> list[str]:
