@@ -54,9 +54,10 @@ class ControlPlane:
         self.close()
 
     def attempt(self, tx: Transaction, use_case: UseCase, *args: Any, **options: Any) -> Document | Refused:
-        """Run ``use_case`` inside an open transaction, in its own savepoint.
+        """Run ``use_case`` inside a transaction that it shares with others, in its own savepoint.
 
         A refusal is returned, not raised, with its audit events written; what the use case wrote before it is gone.
+        A use case whose refusals are audited takes the task's id first.
         """
         records = Records(tx, self.instance_id)
         try:
@@ -68,12 +69,18 @@ class ControlPlane:
             return refused
 
     def perform(self, use_case: UseCase, *args: Any, **options: Any) -> Document:
-        """Run ``use_case`` in a transaction of its own; returns when its effect is durable. Raises Refused."""
-        with self.store.immediate() as tx:
-            outcome = self.attempt(tx, use_case, *args, **options)
-        if isinstance(outcome, Refused):
-            raise outcome
-        return outcome
+        """Run ``use_case`` in a transaction of its own; returns when its effect is durable.
+
+        Raises Refused: everything is rolled back then, and the refusal's audit events are committed by themselves.
+        """
+        try:
+            with self.store.immediate() as tx:
+                return use_case(Records(tx, self.instance_id), self.settings, *args, **options)
+        except Refused as refused:
+            if refused.audit:
+                with self.store.immediate() as tx:
+                    Records(tx, self.instance_id).audit(args[0], refused.audit)
+            raise
 
     def _read(self, text: str) -> Document:
         document: Document = json.loads(text)

@@ -8,6 +8,7 @@ import fcntl
 import os
 import signal
 import socket
+import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
@@ -33,6 +34,7 @@ DEFAULT_PORT = 8722
 LMSTUDIO_SECONDS = 2.0
 DRAIN_SECONDS = 10
 BACKLOG = 512
+_MAKE = "import sys; from slipway_lite.store.connection import open_store; open_store(sys.argv[1]).close()"
 
 
 class Server(uvicorn.Server):
@@ -70,6 +72,7 @@ def serve(path: str, host: str, port: int, access: Access, settings: Settings, l
     probe = partial(lmstudio_state, lmstudio_url) if lmstudio_url else None
     if probe is not None:
         settings = replace(settings, lmstudio=probe())
+    _make_new_file(path)
     with _listening(host, port) as listener, open_store(path) as store, _only_server(path), open_store(path) as reader:
         plane = ControlPlane(store, settings, upkeep.serve_instance(store))
         config = uvicorn.Config(
@@ -80,6 +83,12 @@ def serve(path: str, host: str, port: int, access: Access, settings: Settings, l
             timeout_graceful_shutdown=DRAIN_SECONDS,
         )
         Server(config).run(sockets=[listener])
+
+
+def _make_new_file(path: str) -> None:
+    """Let a child make a file that is not there yet: what that loads (pandas, where installed) would stay for good."""
+    if not os.path.exists(path):
+        subprocess.run([sys.executable, "-c", _MAKE, path], stderr=subprocess.DEVNULL, check=False)
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -26,7 +26,15 @@ WAL_RESET_FIXED_VERSION = (3, 51, 3)
 
 def connect(uri: str, timeout: float) -> Connection:
     """An autocommit connection to a ``file:`` URI that waits ``timeout`` seconds for a lock."""
-    return sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
+    return sqlite3.connect(
+        uri,
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        check_same_thread=False,
+        # The default of pysqlite3 is less than one request of the control plane uses: each would be parsed anew.
+        cached_statements=512,
+    )
 
 
 def library_version() -> tuple[int, ...]:
