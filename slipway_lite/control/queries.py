@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from slipway_lite.canon import encode
 from slipway_lite.control import chunks, runs
 from slipway_lite.control.messages_base import validate
-from slipway_lite.control.messages_read import GetChunksRequest, ResolveContractsRequest
+from slipway_lite.control.messages_docs import GetChunksRequest, ResolveContractsRequest
 from slipway_lite.control.projections import stream
 from slipway_lite.control.refusals import Refused, not_found
 from slipway_lite.control.vocabulary import TASK_STATES

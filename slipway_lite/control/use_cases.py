@@ -25,8 +25,9 @@ from slipway_lite.control import messages_job as job_messages
 from slipway_lite.control import messages_request as requests
 from slipway_lite.control.events import Audit, TaskState
 from slipway_lite.control.messages_base import validate
+from slipway_lite.control.messages_docs import EvidenceAckRequest
 from slipway_lite.control.messages_event import TransitionRequest
-from slipway_lite.control.messages_read import BundleRequest, EvidenceAckRequest
+from slipway_lite.control.messages_read import BundleRequest
 from slipway_lite.control.messages_result import WorkerResult
 from slipway_lite.control.refusals import Refused, not_found
 from slipway_lite.control.rules import require_version

@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from slipway_lite.control import chunks, documents, refs, tracker
-from slipway_lite.control import messages_read as messages
+from slipway_lite.control import messages_docs as messages
 from slipway_lite.control.events import Change, TaskState
 from slipway_lite.control.messages_base import validate
 from slipway_lite.control.rules import require_version

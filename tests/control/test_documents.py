@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from slipway_lite.control.messages_read import (
+from slipway_lite.control.messages_docs import (
     AckDocsResponse,
     IngestDocResponse,
     ResolveDocsResponse,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from slipway_lite.control.messages_read import TrackerLinkResponse
+from slipway_lite.control.messages_docs import TrackerLinkResponse
 from slipway_lite.control.refusals import Refused
 from tests.control.world import TYPED_REF, World
 
