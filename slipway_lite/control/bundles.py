@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipway_lite.control.draft import Draft
 from slipway_lite.control.refs import TYPED_REF_LIMIT, is_typed_ref, segment
+from slipway_lite.control.risk import impact
 from slipway_lite.control.states import AGENT_TASKSTATE
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ def _diagnostics(task: Mapping[str, Any]) -> dict[str, Any]:
         "missing": [] if known.get("doc_refs") else ["documents"],
         "warnings": ["documents have to be read again"] if known.get("stale_status") == "stale" else [],
     }
+    if impact(task.get("detected_side_effects", ())) == "high":
+        diagnostics["warnings"].append("grave side effects were detected")
     if "stale_status" in known:
         diagnostics["stale_status"] = known["stale_status"]
     return diagnostics

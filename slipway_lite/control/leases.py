@@ -36,7 +36,7 @@ def decide_heartbeat(
     moment: Moment,
     settings: Settings,
 ) -> tuple[dict[str, Any], Audit]:
-    """(lease columns to store with the response in them, audit event) of a sign of life.
+    """(response, audit event) of a sign of life; the lease is to be kept until the response's ``lease_expires_at``.
 
     Refuses with JOB_NOT_ACTIVE, LEASE_EXPIRED (410; a lost lease counts as expired) and WORKER_MISMATCH for
     another stage or another worker than the first one. The new lease runs from our clock, never from

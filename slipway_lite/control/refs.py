@@ -33,20 +33,8 @@ def segment(text: str) -> str:
 
 
 def ack_ref(task_id: str, doc_id: str, version: str) -> str:
+    """The name of an acknowledgement. It can be read back: neither a task id nor a version has a colon (§8.2)."""
     return f"ack:{task_id}:{doc_id}:{version}"
-
-
-def parse_ack_ref(ref: str) -> tuple[str, str, str]:
-    """(task_id, doc_id, version): the first colon ends the task id, the last one starts the version (§8.2).
-
-    Raises :class:`ValueError` for anything else.
-    """
-    prefix, _, rest = ref.partition(":")
-    task_id, _, rest = rest.partition(":")
-    doc_id, _, version = rest.rpartition(":")
-    if prefix != "ack" or not (task_id and doc_id and version):
-        raise ValueError("not an acknowledgement reference")
-    return task_id, doc_id, version
 
 
 def doc_id(doc_type: str, title: str) -> str:

@@ -198,6 +198,22 @@ class ControlPlane:
         """Timeline of a Run."""
         return self._read(queries.timeline(self.store, run_id))
 
+    def list_runs(self, limit: int | None = None, offset: int | None = None, state: str | None = None) -> Document:
+        """RunList, newest change first."""
+        return self._read(queries.run_list(self.store, limit, offset, state))
+
+    def get_audit_summary(self, run_id: str) -> Document:
+        """AuditSummary of a Run."""
+        return self._read(queries.audit_summary(self.store, run_id))
+
+    def get_retrospective(self, run_id: str) -> Document:
+        """The newest Retrospective of a Run."""
+        return self._read(queries.retrospective(self.store, run_id))
+
+    def resolve_contracts(self, body: Document) -> Document:
+        """ResolveContractsResponse."""
+        return self._read(queries.resolve_contracts(self.store, body))
+
     def get_chunks(self, body: Document) -> Document:
         """GetChunksResponse."""
         return self._read(queries.get_chunks(self.store, body))

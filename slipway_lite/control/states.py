@@ -52,8 +52,6 @@ STAGE_OF: MappingProxyType[str, str] = MappingProxyType(
 stages.
 """
 
-WORKING_STATE: MappingProxyType[str, str] = MappingProxyType({stage: state for state, stage in STAGE_OF.items()})
-
 DISPATCH: MappingProxyType[tuple[str, str], str] = MappingProxyType(
     {
         ("queued", "plan"): "planning",

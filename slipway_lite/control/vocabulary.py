@@ -94,7 +94,6 @@ RebuildLevel = Literal["L1", "L2", "L3"]
 RunSystemMode = Literal["advisory", "enforce"]
 
 TASK_STATES: tuple[str, ...] = get_args(TaskStateName)
-STAGES: tuple[str, ...] = get_args(WorkerStage)
 SIDE_EFFECTS: tuple[str, ...] = get_args(SideEffectCategory)
 STALE_ORDER: tuple[str, ...] = ("fresh", "unknown", "stale")
 """From best to worst: a worker may only move a task to the right (§13, 6)."""

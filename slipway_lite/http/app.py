@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -95,15 +96,15 @@ def build_app(
 async def _keep_up(
     plane: ControlPlane, writer: Writer, reader: Store, seconds: float, probe: Callable[[], str] | None
 ) -> None:
-    """Look for what has run out of time, for ever; a storage failure only means that the next look tries again."""
+    """Look for what has run out of time, for ever; a failure is told and only means that the next look tries again."""
     while True:
         if probe is not None:
             plane.settings = replace(plane.settings, lmstudio=await asyncio.to_thread(probe))
         try:
             for use_case, *args in due_work(reader):
                 await writer.submit(use_case, *args)
-        except SlipwayError:
-            pass
+        except Exception as error:
+            sys.stderr.write(f"upkeep failed: {getattr(error, 'code', type(error).__name__)}\n")
         await asyncio.sleep(seconds)
 
 

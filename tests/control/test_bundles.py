@@ -59,6 +59,12 @@ def test_stale_documents_are_a_warning_in_the_bundle(world: World) -> None:
     }
 
 
+def test_grave_side_effects_are_a_warning_in_the_bundle(world: World) -> None:
+    task_id = world.create()
+    world.result(task_id, world.dispatch(task_id, "plan"), detected_side_effects=["secret_access"])
+    assert world.plane.build_bundle(task_id)["diagnostics"]["warnings"] == ["grave side effects were detected"]
+
+
 def test_a_purpose_off_the_list_is_400(world: World) -> None:
     with pytest.raises(Refused) as refused:
         world.plane.build_bundle(world.create(), {"purpose": "fun"})

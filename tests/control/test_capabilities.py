@@ -4,11 +4,10 @@ import pytest
 
 from slipway_lite.control import capabilities
 from slipway_lite.control.refusals import Refused
-from slipway_lite.control.vocabulary import STAGES
 
 
 def test_every_default_worker_can_do_its_stage() -> None:
-    for stage in STAGES:
+    for stage in capabilities.REQUIRED:
         assert capabilities.missing(stage, capabilities.DEFAULT_WORKER[stage]) == ()
 
 

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from slipway_lite.control.capabilities import REQUIRED
 from slipway_lite.control.messages_job import InstructionEnvelopeV2, WorkerJob
 from slipway_lite.control.refusals import Refused
 from slipway_lite.control.states import DISPATCH, STAGE_OF
-from slipway_lite.control.vocabulary import STAGES, TASK_STATES
+from slipway_lite.control.vocabulary import TASK_STATES
 from tests.control.world import REPO, TYPED_REF, World
 
 
@@ -24,7 +25,7 @@ def refusal(world: World, task_id: str, stage: str, **members: object) -> Refuse
 
 @pytest.mark.parametrize("state", TASK_STATES)
 def test_a_stage_is_dispatched_from_its_states_only(world: World, state: str) -> None:
-    for stage in STAGES:
+    for stage in REQUIRED:
         task_id = world.bring(state, repo_ref=REPO | {"name": stage})
         if (state, stage) in DISPATCH:
             job = world.dispatch(task_id, stage)

@@ -1,12 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from slipway_lite.control import refs
-
-ID = st.text(alphabet="abc_-.", min_size=1, max_size=8)
 
 
 @pytest.mark.parametrize("text", ["a:b:c:d", "a:b:c:d:e", "a:b:c: ", "a:b:c:あ", "a-1_:b:c:D/e"])
@@ -32,18 +28,6 @@ def test_typed_refs(text: str) -> None:
 )
 def test_what_is_no_typed_ref(text: str) -> None:
     assert not refs.is_typed_ref(text)
-
-
-@settings(deadline=None)
-@given(ID, st.text(alphabet="abc:-", min_size=1, max_size=12).filter(lambda text: text.strip(":") == text), ID)
-def test_an_ack_ref_parses_back_also_with_colons_in_the_document(task_id: str, doc_id: str, version: str) -> None:
-    assert refs.parse_ack_ref(refs.ack_ref(task_id, doc_id, version)) == (task_id, doc_id, version)
-
-
-@pytest.mark.parametrize("text", ["", "ack:t:d", "nack:t:d:v", "ack::d:v", "ack:t:d:"])
-def test_what_is_no_ack_ref(text: str) -> None:
-    with pytest.raises(ValueError, match="acknowledgement"):
-        refs.parse_ack_ref(text)
 
 
 def test_document_and_chunk_ids() -> None:

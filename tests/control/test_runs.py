@@ -46,7 +46,7 @@ def test_the_time_line_is_the_order_of_recording(world: World) -> None:
 
 def test_the_summary_counts_and_shows_the_newest_ten(world: World) -> None:
     task_id = world.bring("published")
-    summary = world.plane._read(queries.audit_summary(world.plane.store, task_id))
+    summary = world.plane.get_audit_summary(task_id)
     AuditSummary.model_validate(summary)
     audits = world.audits(task_id)
     for event in audits:
@@ -56,7 +56,7 @@ def test_the_summary_counts_and_shows_the_newest_ten(world: World) -> None:
 
 
 def test_a_task_without_audit_events_is_summed_up_by_its_transitions(world: World) -> None:
-    summary = world.plane._read(queries.audit_summary(world.plane.store, world.create()))
+    summary = world.plane.get_audit_summary(world.create())
     assert summary["counts"] == {"state_transition": 1}
 
 
@@ -74,7 +74,7 @@ def test_a_gap_belongs_to_the_state_that_held() -> None:
 def test_a_terminal_state_makes_a_retrospective_and_a_request_the_next_generation(world: World) -> None:
     task_id = world.bring("planned")
     with pytest.raises(Refused) as refused:
-        queries.retrospective(world.plane.store, task_id)
+        world.plane.get_retrospective(task_id)
     assert refused.value.status == 404
     world.fail(task_id, world.dispatch(task_id, "dev"))
     world.plane.cancel(task_id)
@@ -87,7 +87,7 @@ def test_a_terminal_state_makes_a_retrospective_and_a_request_the_next_generatio
     assert "narrative" not in made
     again = world.plane.generate_retrospective(task_id)
     assert (again["generation"], again["generation_metadata"]["input_event_count"]) == (2, 5)
-    newest = world.plane._read(queries.retrospective(world.plane.store, task_id))
+    newest = world.plane.get_retrospective(task_id)
     assert newest == again
     assert [item["generation"] for item in world.plane.list_retrospectives(task_id)["items"]] == [2, 1]
 
@@ -132,7 +132,7 @@ def test_lists_are_paged_filtered_and_newest_change_first(world: World) -> None:
     everything = [item["task_id"] for offset in (0, 2, 4) for item in world.plane.list_tasks(2, offset)["items"]]
     assert sorted(everything) == sorted(ids)
     assert [item["task_id"] for item in world.plane.list_tasks(state="planning,planned")["items"]] == [ids[1]]
-    listed = world.plane._read(queries.run_list(world.plane.store, 1))
+    listed = world.plane.list_runs(1)
     assert (listed["total"], listed["items"][0]["run_id"]) == (5, ids[1])
 
 

@@ -55,7 +55,7 @@ def test_cancelled_and_failed_are_reached_from_every_state_that_is_not_terminal(
 def test_dispatch_leads_along_allowed_pairs_to_the_working_state_of_its_stage() -> None:
     for (state, stage), to_state in states.DISPATCH.items():
         assert states.is_allowed(state, to_state)
-        assert states.WORKING_STATE[stage] == to_state
+        assert states.STAGE_OF[to_state] == stage
 
 
 def test_every_state_has_a_word_in_agent_taskstate() -> None:
