@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import http.client
 import json
 import signal
 import sqlite3
@@ -137,7 +138,7 @@ def acknowledged(served: Served, created: list[str], moved: list[str]) -> None:
             status, _ = client.post(f"/v1/tasks/{task['task_id']}/cancel", {})
             if status == 200:
                 moved.append(task["task_id"])
-    except (OSError, ValueError, json.JSONDecodeError):
+    except (OSError, ValueError, http.client.HTTPException):
         return
 
 
