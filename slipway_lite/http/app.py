@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from slipway_lite import __version__, ids
 from slipway_lite.canon import encode
@@ -77,6 +78,7 @@ def build_app(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        redirect_slashes=False,
         lifespan=lifespan,
     )
     for route in ROUTES:
@@ -242,6 +244,8 @@ class Boundary:
 
         try:
             await self._app(scope, receive, tagged)
+        except ClientDisconnect:
+            return
         except Exception:
             if not started:
                 refused = Refused("INTERNAL_ERROR", "The server failed; nothing of the request is kept.")

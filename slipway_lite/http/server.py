@@ -33,6 +33,8 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 DEFAULT_PORT = 8722
 LMSTUDIO_SECONDS = 2.0
 DRAIN_SECONDS = 10
+KEEP_ALIVE_SECONDS = 75
+"""Longer than a heartbeat interval, so that a worker keeps its connection between two of them."""
 BACKLOG = 512
 _MAKE = "import sys; from slipway_lite.store.connection import open_store; open_store(sys.argv[1]).close()"
 
@@ -81,6 +83,7 @@ def serve(path: str, host: str, port: int, access: Access, settings: Settings, l
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=DRAIN_SECONDS,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
         )
         Server(config).run(sockets=[listener])
 

@@ -54,6 +54,7 @@ class Served:
         self._environment = environment or {}
         self.process: subprocess.Popen[str] | None = None
         self.port = 0
+        self.errors = ""
         self._clients: list[Client] = []
 
     def __enter__(self) -> Served:
@@ -87,5 +88,5 @@ class Served:
         """Send a signal and wait; the exit status."""
         assert self.process is not None
         self.process.send_signal(number)
-        self.process.communicate(timeout=30)
+        self.errors += self.process.communicate(timeout=30)[1]
         return self.process.returncode

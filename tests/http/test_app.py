@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,6 +94,7 @@ def test_a_whole_life_over_http_with_every_answer_in_its_shape(client: Client) -
     [
         ("GET", "/v1/nothing", None, 404, "NOT_FOUND"),
         ("GET", "/", None, 404, "NOT_FOUND"),
+        ("GET", "/v1/tasks/", None, 404, "NOT_FOUND"),
         ("PUT", "/v1/tasks", b"{}", 405, "METHOD_NOT_ALLOWED"),
         ("DELETE", "/v1/tasks/x", None, 405, "METHOD_NOT_ALLOWED"),
         ("GET", "/v1/tasks/none", None, 404, "NOT_FOUND"),
@@ -183,6 +185,15 @@ def test_a_chunked_body_is_capped_too(served: Served) -> None:
             raw.sendall(chunk)
         answer = raw.recv(65536)
     assert answer.startswith(b"HTTP/1.1 413")
+
+
+def test_a_client_that_leaves_in_the_middle_of_its_body_is_no_defect(tmp_path: Path) -> None:
+    with Served(tmp_path / "x.db") as served:
+        with socket.create_connection(("127.0.0.1", served.port), timeout=10) as raw:
+            raw.sendall(b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+        assert served.client().get("/v1/tasks")[0] == 200
+        served.stop()
+        assert "Traceback" not in served.errors
 
 
 def test_html_artifacts_and_an_empty_list_of_artifacts_are_taken(client: Client) -> None:
