@@ -8,15 +8,16 @@
     state = slipway.run("Add a licence header to every source file")
     state = slipway.submit(state.run_id, state.action.action_id, outcome)
 
-Every refusal is a :class:`SlipwayError` with ``code``, ``exit_code``, ``details`` and ``next``, the same as the JSON
-error of the command line.
+Every refusal is a :class:`SlipwayError` with the ``code``, ``exit_code`` and ``details`` of the command line's JSON
+error, and a ``next`` whose operation is ``none`` where only a command line would know how to go on.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Literal
 
-from slipway_lite.canon import encode, sha256
+from slipway_lite.canon import sha256
 from slipway_lite.errors import SlipwayError, UsageError
 from slipway_lite.protocol import documents, inputs
 from slipway_lite.protocol import next as following
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Slipway:
-    """The Runs of one Git worktree. Holds no connection: every call opens the file and leaves it whole."""
+    """The Runs of one Git worktree. Every call looks where it is, opens the file, and leaves it whole."""
 
     def __init__(self, workspace: Workspace, db: str | None = None) -> None:
         self.workspace = workspace
@@ -67,6 +68,8 @@ class Slipway:
         with _Refusals(self.workspace):
             text = inputs.goal_text(_utf8(goal))
             inputs.check_budget(budget)
+            if not isinstance(review, bool):
+                raise TypeError("review is True or False")
             classified = None if source is None else _classified(source, "invalid_source")
             return _state(self._service.start(text, budget, review, classified))
 
@@ -76,30 +79,30 @@ class Slipway:
         The bytes identify the request: the same bytes again are answered with the Run as it is now.
         Raises ``invalid_outcome``, ``contract_version_mismatch``, ``stale_action``, ``outcome_conflict`` …
         """
-        raw = outcome if isinstance(outcome, bytes) else encode(dict(outcome)).encode()
-        with _Refusals(self.workspace):
+        with _Refusals(self.workspace, run_id):
+            raw = outcome if isinstance(outcome, bytes) else _encoded(outcome)
             return _state(self._service.submit(run_id, action_id, decode_outcome(raw), sha256(raw)))
 
     def answer(self, run_id: str, action_id: str, text: str) -> ProtocolState:
         """Answer a decision, or decline a destructive step with feedback (§4.7)."""
-        with _Refusals(self.workspace):
+        with _Refusals(self.workspace, run_id):
             return _state(self._service.answer(run_id, action_id, inputs.answer_text(_utf8(text))))
 
     def confirm_destructive(self, run_id: str, action_id: str, scope_sha256: str, text: str = "") -> ProtocolState:
         """Confirm exactly the destructive scope with this digest, and nothing wider (§4.7)."""
-        with _Refusals(self.workspace):
+        with _Refusals(self.workspace, run_id):
             inputs.check_confirmation_pair(True, scope_sha256)
             note = inputs.answer_text(_utf8(text))
             return _state(self._service.answer(run_id, action_id, note, True, scope_sha256))
 
     def skip(self, run_id: str, action_id: str) -> ProtocolState:
         """Skip the current Action (§4.7). Not idempotent."""
-        with _Refusals(self.workspace):
+        with _Refusals(self.workspace, run_id):
             return _state(self._service.skip(run_id, action_id))
 
     def stop(self, run_id: str) -> ProtocolState:
         """Stop a Run and void its outstanding work (§4.7)."""
-        with _Refusals(self.workspace):
+        with _Refusals(self.workspace, run_id):
             return _state(self._service.stop(run_id))
 
     def resume(
@@ -116,13 +119,10 @@ class Slipway:
 
         ``budget`` replaces what is left; without it that is kept, or refilled where nothing is left.
         """
-        with _Refusals(self.workspace):
+        with _Refusals(self.workspace, run_id):
             if budget is not None:
                 inputs.check_budget(budget)
-            if (choice is None) != (candidate is None):
-                raise UsageError("source_choice_requires_candidate", "choice and candidate go together.")
-            if (source is not None) + use_pinned_source + (choice is not None) > 1:
-                raise UsageError("source_mode_conflict", "Give one of source, use_pinned_source, or choice.")
+            inputs.check_source_options(source is not None, use_pinned_source, choice, candidate)
             classification, materials = (
                 (None, []) if source is None else _classified(source, "invalid_source_candidate")
             )
@@ -132,7 +132,7 @@ class Slipway:
 
     def status(self, run_id: str) -> RunStatus:
         """Everything on record about one Run, its journal verified (§2.3)."""
-        with _Refusals(self.workspace):
+        with _Refusals(self.workspace, run_id):
             return RunStatus.of(documents.run_status(self._reading.run(run_id)))
 
     def runs(self) -> StatusList:
@@ -144,27 +144,58 @@ class Slipway:
 
     def material(self, run_id: str, action_id: str, section: str) -> ActionMaterial:
         """One section of the requirements, for the current Action (§2.6)."""
-        with _Refusals(self.workspace):
+        with _Refusals(self.workspace, run_id):
+            inputs.check_section(section)
             return ActionMaterial.of(self._reading.action_material(run_id, action_id, section))
 
     def pinned_material(self, run_id: str, section: str) -> PinnedMaterial:
         """One section of the pinned source, for inspection in any state (§2.6)."""
-        with _Refusals(self.workspace):
+        with _Refusals(self.workspace, run_id):
             return PinnedMaterial.of(self._reading.pinned_material(run_id, section))
 
 
 class _Refusals:
-    """Every refusal leaves with a ``next``, if only to say that nothing follows."""
+    """One call: the worktree still is where it was, the Run id can be one, and a refusal leaves with a ``next``.
 
-    def __init__(self, workspace: Workspace) -> None:
+    Raises ``git_repository_required``, ``workspace_identity_mismatch`` or ``invalid_run_id`` on the way in (§7.2).
+    """
+
+    def __init__(self, workspace: Workspace, run_id: str | None = None) -> None:
         self._workspace = workspace
+        self._run_id = run_id
 
     def __enter__(self) -> None:
-        return None
+        try:
+            self._check()
+        except SlipwayError as error:
+            self.__exit__(None, error, None)
+            raise
+
+    def _check(self) -> None:
+        if self._run_id is not None:
+            inputs.check_run_id(self._run_id)
+        found = discover(self._workspace.worktree_root)
+        if found.document() != self._workspace.document():
+            raise SlipwayError(
+                "workspace_identity_mismatch",
+                "The worktree is not the one that was opened. Open it again.",
+                details={
+                    "expected_workspace_identity": self._workspace.id,
+                    "observed_workspace_identity": found.id,
+                },
+            )
 
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
         if isinstance(error, SlipwayError) and error.next is None:
             error.next = following.none(self._workspace.id)
+
+
+def _encoded(outcome: Mapping[str, Any]) -> bytes:
+    """An Outcome mapping as JSON bytes. Raises ``invalid_outcome`` for what JSON cannot say."""
+    try:
+        return json.dumps(dict(outcome), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError("invalid_outcome", "The Outcome is no JSON: a value of it has no place there.") from error
 
 
 def _utf8(text: str) -> bytes:

@@ -32,6 +32,14 @@ def has_white_space(text: str) -> bool:
     return not frozenset(WHITE_SPACE).isdisjoint(text)
 
 
+_KEY_START = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def is_key(text: str) -> bool:
+    """``key``: 1 to 64 of lower-case letters, digits, dot, underscore and hyphen, the first a letter or digit."""
+    return 1 <= len(text) <= 64 and text[0] in _KEY_START and not text.strip(_KEY_START + "._-")
+
+
 def is_plain(text: str) -> bool:
     """No Unicode control character (category Cc) at all."""
     return text.isprintable() or _is_free_of(text, _LOW_CONTROLS)

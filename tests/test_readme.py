@@ -47,7 +47,7 @@ def test_the_tour_runs_from_the_first_block_to_the_last(repository: Path, enviro
     done = subprocess.run(["bash", "-c", tour], cwd=repository, env=environment, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
     assert b'"kind":"implement"' in done.stdout
-    assert b"ledger rows are sound" in done.stdout
+    assert b"Sound: " in done.stdout
     assert b"(1, 'orient', 'completed', 0)" in done.stdout
 
 
@@ -79,6 +79,18 @@ def test_the_demo_runs(tmp_path: Path, environment: dict[str, str]) -> None:
         ["slipway", "db", "verify", "--root", str(repository)], env=environment, capture_output=True, check=False
     )
     assert verify.returncode == 0, verify.stderr.decode()
+
+
+def test_the_demo_throws_away_only_what_it_made(tmp_path: Path, environment: dict[str, str]) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "precious").touch()
+    command = ["slipway", "demo", "--directory", "mine"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.decode().splitlines()[-1] == f"Throw it away: rm -r {tmp_path}/mine/repository"
+    again = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert again.returncode == 3
+    assert b'"code":"demo_failed"' in again.stderr
 
 
 def test_every_command_is_in_the_readme() -> None:

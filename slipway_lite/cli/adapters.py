@@ -48,15 +48,12 @@ def doctor(call: Call) -> str:
 
 def _database_text(call: Call) -> str:
     """Our own facts, for people only: `doctor --json` keeps the published list of checks exactly."""
-    from slipway_lite.errors import SlipwayError
+    from slipway_lite.cli.human import harmless
     from slipway_lite.store.facts import fact_lines, facts
     from slipway_lite.store.location import locate
 
-    try:
-        lines = fact_lines(facts(*locate(os.environ, call.workspace().git_common_dir)))
-    except SlipwayError as error:
-        lines = [f"FAIL {error.message}"]
-    return "".join(f"{line}\n" for line in ("", "Database", *(f"  {line}" for line in lines)))
+    lines = fact_lines(facts(*locate(os.environ, call.workspace().git_common_dir)))
+    return "".join(f"{line}\n" for line in ("", "Database", *(f"  {harmless(line)}" for line in lines)))
 
 
 def install(call: Call) -> str:

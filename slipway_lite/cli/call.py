@@ -6,6 +6,7 @@ import os
 
 from slipway_lite.cli import streams
 from slipway_lite.errors import SlipwayError, UsageError
+from slipway_lite.protocol import inputs
 from slipway_lite.protocol import next as following
 from slipway_lite.protocol.workspace import Discovery, discover, unavailable_identity
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from slipway_lite.protocol.workspace import Workspace
 
     T = TypeVar("T")
-
-_RUN_ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 
 class Call:
@@ -87,7 +86,7 @@ class Call:
         """``check()``, whose refusal leads to a look at the Run."""
         try:
             return check()
-        except UsageError as error:
+        except SlipwayError as error:
             error.next = self.inspect_run(run_id)
             raise
 
@@ -97,12 +96,11 @@ class Call:
         return self.checked_run_id(value)
 
     def checked_run_id(self, value: str) -> str:
-        if not 1 <= len(value) <= 128 or not _RUN_ID_CHARACTERS.issuperset(value):
-            raise UsageError(
-                "invalid_run_id",
-                "A Run id is 1 to 128 letters, digits, underscores or hyphens. `slipway status` lists the Runs.",
-                next=self.inspect_runs(),
-            )
+        try:
+            inputs.check_run_id(value)
+        except UsageError as error:
+            error.next = self.inspect_runs()
+            raise
         return value
 
     def action_id(self, run_id: str) -> str:
@@ -167,4 +165,4 @@ def _identity_at(root: str) -> str:
     try:
         return discover(root).id
     except SlipwayError:
-        return unavailable_identity(root or os.getcwd())
+        return unavailable_identity(root)

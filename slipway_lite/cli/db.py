@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from slipway_lite.canon import is_digest
+from slipway_lite.cli.human import harmless
 from slipway_lite.cli.noun import noun
 from slipway_lite.cli.output import emit, progress
 from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption, database, existing
@@ -41,7 +42,7 @@ def path(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = Fals
     Example: slipway db path
     """
     where, rule = database(db, root)
-    emit({"path": where, "rule": rule}, json, [f"{where}  ({WHY[rule]})"])
+    emit({"path": where, "rule": rule}, json, [f"{harmless(where)}  ({WHY[rule]})"])
 
 
 @app.command()
@@ -53,7 +54,7 @@ def info(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = Fals
     from slipway_lite.store.facts import fact_lines, facts
 
     document = facts(*database(db, root))
-    emit(document, json, fact_lines(document))
+    emit(document, json, map(harmless, fact_lines(document)))
 
 
 @app.command()
@@ -74,7 +75,7 @@ def head(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = Fals
 def verify(
     db: DatabaseOption = "",
     root: RootOption = "",
-    head: Annotated[str, typer.Option("--head", help="A SEQ:SHA256 that `db head` printed earlier.")] = "",
+    head: Annotated[str | None, typer.Option("--head", help="A SEQ:SHA256 that `db head` printed earlier.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Check the whole chain, every journal row and material, and every projection against its replay.
@@ -85,7 +86,7 @@ def verify(
     """
     from slipway_lite.store.verify import verify as check
 
-    noted = _noted_head(head) if head else None
+    noted = None if head is None else _noted_head(head)
     show = progress("verified")
 
     def work(store: Store) -> dict[str, Any]:
@@ -103,7 +104,7 @@ def verify(
     emit(
         report,
         json,
-        [f"{report['ledger_rows']} ledger rows are sound, and every projection equals its replay."],
+        [f"Sound: {report['ledger_rows']} rows of the ledger, and every projection equals its replay."],
     )
 
 

@@ -30,7 +30,16 @@ if TYPE_CHECKING:
 app = noun("Drive Runs in a throw-away repository and show what happened.")
 
 _ID = re.compile(r"sha256:[0-9a-f]{64}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_GIT = ("-c", "user.name=Demo", "-c", "user.email=demo@example.invalid", "-c", "commit.gpgsign=false")
+_GIT = (
+    "-c",
+    "user.name=Demo",
+    "-c",
+    "user.email=demo@example.invalid",
+    "-c",
+    "commit.gpgsign=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+)
 
 
 @app.command()
@@ -49,8 +58,7 @@ class Demo:
 
     def __init__(self, directory: str, say: Callable[[str], None]) -> None:
         self._say = say
-        self._home = Path(directory or tempfile.mkdtemp(prefix="slipway-demo-"))
-        self._repository = self._home / "repository"
+        self._repository = Path(directory or tempfile.mkdtemp(prefix="slipway-demo-")).absolute() / "repository"
         self._state: dict[str, Any] = {}
         # A database that the environment names is not ours to play in.
         self._environment = {name: value for name, value in os.environ.items() if name != "SLIPWAY_DB"}
@@ -198,7 +206,7 @@ class Demo:
             env=self._environment,
         )
         if done.returncode:
-            raise SlipwayError("demo_failed", f"A step of the demo was refused: {done.stderr.decode().strip()}")
+            raise SlipwayError("demo_failed", f"A step of the demo was refused ({_code(done.stderr)}).")
         answer: dict[str, Any] = json.loads(done.stdout)
         return answer
 
@@ -218,11 +226,18 @@ class Demo:
 
     def _farewell(self) -> None:
         root = posix([str(self._repository)])
-        program = "slipway" if shutil.which("slipway") else posix([sys.argv[0]])
+        program = "slipway" if shutil.which("slipway") else posix([os.path.abspath(sys.argv[0])])
         self._say("Everything is in one SQLite file. Try:")
         for words in ("status", f"status {self._state['run_id']}", "task list", "db path", "db verify", "db info"):
             self._say(f"   {program} {words} --root {root}")
-        self._say(f"Throw it away: rm -r {posix([str(self._home)])}")
+        self._say(f"Throw it away: rm -r {posix([str(self._repository)])}")
+
+
+def _code(stderr: bytes) -> str:
+    try:
+        return str(json.loads(stderr)["code"])
+    except (ValueError, KeyError, TypeError):
+        return "no JSON"
 
 
 def _suggest(kind: str, brief: str) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import stat
 
 
@@ -28,7 +29,15 @@ def read_descriptor(descriptor: int, limit: int) -> bytes:
     """At most ``limit`` + 1 bytes from an open descriptor."""
     chunks = []
     left = limit + 1
-    while left > 0 and (chunk := os.read(descriptor, min(left, 1 << 20))):
+    while left > 0:
+        try:
+            chunk = os.read(descriptor, min(left, 1 << 20))
+        except BlockingIOError:
+            # Somebody made the stream non-blocking; what is not there yet is not the end.
+            select.select([descriptor], [], [])
+            continue
+        if not chunk:
+            break
         chunks.append(chunk)
         left -= len(chunk)
     return b"".join(chunks)

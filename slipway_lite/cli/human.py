@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from slipway_lite.canon import encode
 from slipway_lite.protocol import next as following
+from slipway_lite.protocol.brief import brief
 from slipway_lite.protocol.shells import posix
 
 TYPE_CHECKING = False
@@ -24,9 +25,13 @@ def as_status_json(document: dict[str, Any]) -> str:
     return text + "\n"
 
 
+# Python counts only U+0020 as printable; the other spaces steer nothing and belong to the paths they stand in.
+_SPACES = frozenset("\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000")
+
+
 def harmless(text: str) -> str:
     """``text`` with every character replaced that could steer a terminal."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+    return "".join(c if c.isprintable() or c in _SPACES else "\ufffd" for c in text)
 
 
 def visible(text: str) -> str:
@@ -74,7 +79,16 @@ def _head(run: Run) -> list[str]:
 
 def _action(run: Run) -> list[str]:
     action = run.visible_action
-    return [f"Action:  {action.kind} {action.action_id}"] if action is not None else []
+    if action is None:
+        return []
+    wanted = brief(action.kind, action.given_brief, run.initial_git, action.changed)
+    return [f"Action:  {action.kind} {action.action_id}", f"         {shortened(wanted)}"]
+
+
+def _scope(request: dict[str, Any]) -> list[str]:
+    """Everything that a confirmation would permit: nobody should confirm what they were not shown."""
+    targets = [f"         {target['kind']} {visible(target['value'])}" for target in request["targets"]]
+    return ["Would destroy:", *targets, f"Impact:  {visible(request['impact'])}", f"Scope:   {request['scope_sha256']}"]
 
 
 def started(run: Run) -> str:
@@ -92,6 +106,8 @@ def run_status(run: Run) -> str:
     action = run.visible_action
     if run.state == "paused" and action is not None and action.outcome is not None:
         lines.append(f"Asked:   {shortened(action.outcome['pause']['question'])}")
+    if run.state == "paused" and run.pending_request is not None:
+        lines += _scope(run.pending_request)
     if run.source_candidate is not None:
         lines.append(
             f"Waiting: source candidate {run.source_candidate['candidate_id']}"

@@ -121,8 +121,15 @@ def _goal(flags: Parsed) -> str:
         raise UsageError("goal_file_required", "--goal-file needs the path of a file.")
     raw = _text_input(flags["goal-file"] if "goal-file" in flags.given else None, "goal_unavailable")
     if raw is None:
-        raw = os.fsencode(flags.positionals[0]) if flags.positionals else read_descriptor(0, inputs.TEXT_LIMIT)
+        raw = os.fsencode(flags.positionals[0]) if flags.positionals else _standard_input("goal_unavailable")
     return inputs.goal_text(raw)
+
+
+def _standard_input(code: str) -> bytes:
+    try:
+        return read_descriptor(0, inputs.TEXT_LIMIT)
+    except OSError as error:
+        raise UsageError(code, "Standard input cannot be read.") from error
 
 
 def _text_input(path: str | None, code: str) -> bytes | None:
@@ -200,7 +207,7 @@ def _answer_text(call: Call, run_id: str) -> str | None:
         if "text" in flags.given:
             raw = os.fsencode(flags["text"])
         elif flags["text-stdin"]:
-            raw = read_descriptor(0, inputs.TEXT_LIMIT)
+            raw = call.checked(run_id, lambda: _standard_input("answer_unavailable"))
         else:
             return None
     return call.checked(run_id, lambda: inputs.answer_text(raw))
@@ -221,21 +228,13 @@ def _resume(call: Call) -> str:
         call.checked(run_id, lambda: inputs.check_budget(flags["budget"]))
     if "source-file" in flags.given and not flags["source-file"]:
         raise call.usage("source_file_required", "--source-file needs the path of a source envelope.", run_id)
-    choice, candidate = "source-choice" in flags.given, "candidate" in flags.given
-    if choice != candidate or (candidate and not flags["candidate"]):
-        raise call.usage(
-            "source_choice_requires_candidate",
-            "--source-choice and --candidate go together, neither empty.",
-            run_id,
-        )
-    if choice and flags["source-choice"] not in ("pinned", "adopt"):
-        raise call.usage("invalid_source_choice", "--source-choice is pinned or adopt.", run_id)
-    if ("source-file" in flags.given) + flags["use-pinned-source"] + choice > 1:
-        raise call.usage(
-            "source_mode_conflict",
-            "Give one of --source-file, --use-pinned-source, or --source-choice.",
-            run_id,
-        )
+    given = {name: flags[name] if name in flags.given else None for name in ("source-choice", "candidate")}
+    call.checked(
+        run_id,
+        lambda: inputs.check_source_options(
+            "source-file" in flags.given, flags["use-pinned-source"], given["source-choice"], given["candidate"]
+        ),
+    )
     mode = Mode(flags["use-pinned-source"], None, flags["source-choice"], flags["candidate"])
     materials: list[tuple[str, str]] = []
     if "source-file" in flags.given:
@@ -269,14 +268,8 @@ def _material(call: Call) -> str:
     action_id = call.action_id(run_id)
     if not flags["section"]:
         raise call.usage("material_section_required", "--section needs the key of a section.", run_id)
-    if not _is_key(flags["section"]):
-        raise SlipwayError("material_section_invalid", "The section is no valid key.", next=call.inspect_run(run_id))
+    call.checked(run_id, lambda: inputs.check_section(flags["section"]))
     return encode(Reading(call.workspace()).action_material(run_id, action_id, flags["section"])) + "\n"
-
-
-def _is_key(text: str) -> bool:
-    allowed = "abcdefghijklmnopqrstuvwxyz0123456789"
-    return 1 <= len(text) <= 64 and text[0] in allowed and not text.strip(allowed + "._-")
 
 
 def _status(call: Call) -> str:
@@ -316,6 +309,12 @@ def _only_stoppable(call: Call) -> str:
 
     local, _, unavailable = Reading(call.workspace()).status_list()
     stoppable = [run.run_id for run in local if run.state in ("active", "paused")]
+    if not stoppable and not unavailable:
+        raise UsageError(
+            "run_id_required",
+            "No Run is active or paused, so there is nothing to stop.",
+            next=call.inspect_runs("list-runs"),
+        )
     if unavailable or len(stoppable) != 1:
         raise UsageError(
             "run_id_required",

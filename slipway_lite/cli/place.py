@@ -17,12 +17,18 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 
 
 def database(db: str, root: str) -> tuple[str, str]:
-    """The path of the database and the rule that chose it (architecture §1)."""
+    """The path of the database and the rule that chose it (architecture §1).
+
+    Raises ``git_repository_required`` when ``root`` is given and no worktree.
+    """
     if db or os.environ.get("SLIPWAY_DB"):
         return locate(os.environ, None, db)
     try:
         return locate(os.environ, discover(root).git_common_dir)
     except SlipwayError:
+        if root:
+            # Named and not there: another file would not be what was meant.
+            raise
         return locate(os.environ, None)
 
 
@@ -32,6 +38,6 @@ def existing(db: str, root: str) -> str:
     if not os.path.exists(path):
         raise SlipwayError(
             "database_not_found",
-            "There is no database yet. The first `slipway run` makes one; `slipway db path` says where.",
+            "There is no database at this place yet; `slipway db path` says which and why. The first write makes it.",
         )
     return path

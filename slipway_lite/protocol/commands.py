@@ -29,6 +29,7 @@ WHAT_WORKS = {
     "resume": "Resume it.",
     "none": "Start a new Run for further work.",
 }
+STOP_FIRST = "Stop it first; a stopped Run can be resumed."
 
 
 def standing(run: Run) -> str:
@@ -40,10 +41,15 @@ def standing(run: Run) -> str:
 
 def refusal(run: Run, code: str, why: str, *, resume_only: bool = False, bare: bool = False) -> SlipwayError:
     """A refusal that says where the Run is, why, and what works now, in agreement with its ``next``."""
-    step = following.derive_resume(run) if resume_only else following.derive(run)
+    step = following.derive(run)
+    works = WHAT_WORKS[step["operation"]]
+    if resume_only and step["operation"] not in ("resume", "none"):
+        works = STOP_FIRST
+    if resume_only:
+        step = following.derive_resume(run)
     return SlipwayError(
         code,
-        f"{standing(run)}: {why} {WHAT_WORKS[step['operation']]}",
+        f"{standing(run)}: {why} {works}",
         details=None if bare else {"run_id": run.run_id, "state": run.state},
         next=step,
     )

@@ -31,6 +31,10 @@ REMOVED_VARIABLES = frozenset(
 REMOVED_PREFIXES = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
 
 
+# No monitor is started, and a stash adds no header to the records of a status (§7.1, §7.3).
+_SETTINGS = ("-c", "core.fsmonitor=false", "-c", "status.showStash=false")
+
+
 class GitError(Exception):
     """Git could not be run, failed, said too much or took too long; ``str(error)`` is one plain clause."""
 
@@ -69,7 +73,7 @@ class Git:
         try:
             self.pid = os.posix_spawnp(
                 "git",
-                ["git", "-c", "core.fsmonitor=false", "-C", root, *arguments],
+                ["git", *_SETTINGS, "-C", root, *arguments],
                 environment(),
                 file_actions=[
                     (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

@@ -70,8 +70,8 @@ def _head(process: Git) -> str:
 
 def observation(root: str, head: str, index: bytes, status: bytes) -> dict[str, Any]:
     """The document for what git printed, with the content of the dirty paths below ``root`` read now."""
-    budget = _Budget()
-    paths = [_path_observation(root, path, *merged, budget) for path, merged in sorted(parse_status(status).items())]
+    budget, links = _Budget(), _Links(root)
+    paths = [_path_observation(links, path, *merged, budget) for path, merged in sorted(parse_status(status).items())]
     retained = _retained(paths)
     document: dict[str, Any] = {
         "version": 1,
@@ -162,9 +162,29 @@ class _Budget:
         return True
 
 
-def _path_observation(root: str, path: str, category: str, state: str, budget: _Budget) -> dict[str, Any]:
+class _Links:
+    """Which directories below the root are symlinks: what lies behind one is not in the worktree."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self._known = {"": False}
+
+    def behind(self, path: str) -> bool:
+        """Whether a directory on the way to ``path`` is a symlink."""
+        directory = os.path.dirname(path.rstrip("/"))
+        found = self._known.get(directory)
+        if found is None:
+            found = self.behind(directory) or os.path.islink(os.path.join(self.root, directory))
+            self._known[directory] = found
+        return found
+
+
+def _path_observation(links: _Links, path: str, category: str, state: str, budget: _Budget) -> dict[str, Any]:
     document: dict[str, Any] = {"path": path, "category": category, "state": state}
-    full = os.path.join(root, path)
+    full = os.path.join(links.root, path)
+    if links.behind(path):
+        budget.complete = False
+        return document | {"observation": "missing"}
     try:
         found = os.lstat(full)
     except (FileNotFoundError, NotADirectoryError):

@@ -5,6 +5,8 @@ Hosts may not branch on any of this; machine-protocol Appendix B lists what each
 
 from __future__ import annotations
 
+from slipway_lite.text import is_md
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -105,9 +107,14 @@ SUMMARY = {
 }
 
 
+def _printable(name: str) -> str:
+    """A file name as text: a control character in it, which no brief may hold, stands as its escape."""
+    return name if is_md(name) else "".join(c if is_md(c) else f"\\u{ord(c):04x}" for c in name)
+
+
 def dirty_path(path: dict[str, Any]) -> str:
     """``{path} [{category} {state}; {observation}…]``, the shape of §4.5 and §4.8."""
-    text = f"{path['path']} [{path['category']} {path['state']}; {path['observation']}"
+    text = f"{_printable(path['path'])} [{path['category']} {path['state']}; {path['observation']}"
     if "size" in path:
         text += f"; size={path['size']}"
     if "content_sha256" in path:

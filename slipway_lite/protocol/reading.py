@@ -15,12 +15,14 @@ from slipway_lite.store.reading import read_store
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from slipway_lite.protocol.run import Run
     from slipway_lite.protocol.workspace import Workspace
     from slipway_lite.store.connection import Store
     from slipway_lite.store.journal import EventRow
+
+    T = TypeVar("T")
 
 _EVERY_EVENT = (
     f"select e.stream, r.event_count, r.head_seq, {EVENT_COLUMNS} from journal_events e"
@@ -67,26 +69,35 @@ class Reading(Runs):
         return found
 
     def _read(self, work: Callable[[Store], Any], run_id: str) -> Any:
-        if not self._exists(run_id):
+        found = self._read_if_there(work, run_id)
+        if found is None:
             raise self._not_found()
-        with self.storing(run_id, mutation=False):
-            return read_store(self.path, work)
+        return found
 
-    def _exists(self, run_id: str | None) -> bool:
-        """Whether there is a file to read; one that leads elsewhere is refused, as it is for a write."""
+    def _read_if_there(self, work: Callable[[Store], T], run_id: str | None) -> T | None:
+        """``work(store)``, or ``None`` where there is no file yet, or one that a first write has only begun.
+
+        A place that leads elsewhere is refused, as it is for a write.
+        """
         with self.storing(run_id, mutation=False):
             self.refuse_redirection()
-        return os.path.exists(self.path)
+            if not os.path.exists(self.path):
+                return None
+            try:
+                return read_store(self.path, work)
+            except SlipwayError as error:
+                if error.code == "database_blank":
+                    return None
+                raise
 
     def status_list(self) -> tuple[list[Run], list[dict[str, Any]], list[dict[str, Any]]]:
         """``(local Runs, stubs of Runs of sibling worktrees, unavailable Runs)`` of this repository.
 
         Only the head of each journal is verified here; `status ID` verifies all of it.
         """
-        if not self._exists(None):
-            return [], [], []
-        with self.storing(None, mutation=False):
-            rows, lost = read_store(self.path, lambda store: (store.rows(_EVERY_EVENT), store.rows(_WITHOUT_EVENTS)))
+        rows, lost = self._read_if_there(
+            lambda store: (store.rows(_EVERY_EVENT), store.rows(_WITHOUT_EVENTS)), None
+        ) or ([], [])
         local: list[Run] = []
         stubs: list[dict[str, Any]] = []
         unavailable = [_unavailable(run_id, replay.Unreplayable(1)) for run_id, common in lost if self.sees(common)]
@@ -101,7 +112,7 @@ class Reading(Runs):
                     stubs.append(documents.foreign_stub(run_id, events[0][2], "active", header))
                     continue
                 local.append(_listed(run_id, stream, known, events))
-            except (replay.Unreplayable, ValueError, KeyError, TypeError) as error:
+            except (replay.Unreplayable, *replay.DOES_NOT_FIT) as error:
                 unavailable.append(_unavailable(run_id, error))
         return local, stubs, unavailable
 

@@ -28,11 +28,17 @@ _JOURNAL = (
 )
 
 
+# What decoding and folding an event raise when it is not one that was written here.
+DOES_NOT_FIT = (
+    ValueError, KeyError, TypeError, IndexError, AttributeError, AssertionError, RecursionError,
+)  # fmt: skip
+
+
 class Unreplayable(Exception):
     """The journal of a Run is not what was written. ``sequence`` is the first event that cannot be trusted."""
 
-    def __init__(self, sequence: int) -> None:
-        super().__init__(f"event {sequence} of the journal is missing or was changed")
+    def __init__(self, sequence: int, reason: str = "") -> None:
+        super().__init__(reason or f"event {sequence} of the journal is missing or was changed")
         self.sequence = sequence
 
 
@@ -54,7 +60,7 @@ def steps(run_id: str, rows: Iterable[EventRow]) -> Iterator[Run]:
                 run = fold.start(run_id, at, data)
             else:
                 fold.apply(run, kind, at, data)
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, AssertionError) as error:
+        except DOES_NOT_FIT as error:
             raise Unreplayable(expected) from error
         run.event_count, run.head_seq = sequence, seq
         yield run
@@ -93,8 +99,14 @@ def load(store: Store, run_id: str) -> Run | None:
     if unsound is not None:
         raise Unreplayable(unsound)
     if known != (len(rows), rows[-1][0]):
-        raise Unreplayable(len(rows) + 1)
+        raise Unreplayable(len(rows) + 1, DISAGREES)
     return replay(run_id, rows)
+
+
+DISAGREES = (
+    "the journal ends elsewhere than the table of Runs says; if `slipway db verify` finds nothing else, "
+    "`slipway db rebuild` mends that"
+)
 
 
 class RunProjector:

@@ -65,7 +65,11 @@ def identity(worktree_root: str, git_dir: str, git_common_dir: str) -> str:
 
 def unavailable_identity(path: str) -> str:
     """The identity of a directory outside any worktree."""
-    raw = os.fsencode(os.path.abspath(path))
+    try:
+        raw = os.fsencode(os.path.abspath(path or os.getcwd()))
+    except OSError:
+        # The current directory is gone: there is no path to speak of.
+        raw = os.fsencode(path or "/")
     return "sha256:" + hashlib.sha256(b"unavailable-workspace-root-v1\0" + raw).hexdigest()
 
 
@@ -74,8 +78,8 @@ def directory_of(root: str) -> str:
 
     Something that is no directory stands for its parent. Raises ``git_repository_required``.
     """
-    path = os.path.abspath(root or os.getcwd())
     try:
+        path = os.path.abspath(root or os.getcwd())
         if not os.path.isdir(path):
             os.stat(path)
             path = os.path.dirname(path)
@@ -89,7 +93,7 @@ def directory_of(root: str) -> str:
 def _required() -> UsageError:
     return UsageError(
         "git_repository_required",
-        "No usable Git worktree was found at the root. Give --root the path of a worktree, or run `git init` there.",
+        "Git finds no worktree at the root, or refuses it: `git status` there says why. --root names another.",
     )
 
 

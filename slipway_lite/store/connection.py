@@ -3,9 +3,10 @@
 WAL, ``synchronous=FULL`` (acknowledged means durable), every write inside ``with store.immediate() as tx``.
 
 Errors, all :class:`SlipwayError`: ``database_unavailable`` (cannot be opened), ``database_unreadable`` (no SQLite
-database, or a damaged one), ``database_foreign``, ``database_too_new``, ``database_outdated`` (a read-only open of
-an older schema), ``database_busy`` (another writer held the lock for :data:`BUSY_SECONDS`), and
-``database_failed`` / ``database_ambiguous`` for a write that failed / that may or may not be durable.
+database, or a damaged one), ``database_foreign``, ``database_too_new``, ``database_outdated`` and ``database_blank`` (a
+read-only open of an older schema, or of a file that a first write has only begun), ``database_busy`` (another writer
+held the lock for :data:`BUSY_SECONDS`), and ``database_failed`` / ``database_ambiguous`` for a write that failed / that
+may or may not be durable.
 """
 
 from __future__ import annotations
@@ -159,9 +160,10 @@ def _prepared(path: str) -> Connection:
         found = migrations.version(connection)
         _prepare(connection)
         if found < migrations.HEAD:
+            steps = migrations.load()
             with Immediate(connection) as tx:
                 if migrations.version(tx.connection) < migrations.HEAD:
-                    migrations.upgrade(tx.connection)
+                    migrations.upgrade(tx.connection, steps)
     except sqlite.DatabaseError as error:
         connection.close()
         raise failure(error, "open") from error
@@ -175,6 +177,9 @@ def _prepared(path: str) -> Connection:
 
 
 def connect(path: str, mode: str) -> Connection:
+    if sqlite.library_version() < sqlite.MINIMUM_VERSION:
+        needed = ".".join(map(str, sqlite.MINIMUM_VERSION))
+        raise SlipwayError("database_unavailable", f"SQLite {needed} or newer is needed; install pysqlite3.")
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     try:
         return sqlite.connect(f"file:{quoted}?{mode}", BUSY_SECONDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from slipway_lite.errors import SlipwayError
 from slipway_lite.store import sqlite
 from slipway_lite.store.connection import Store
 from slipway_lite.store.journal import head
@@ -27,6 +28,7 @@ def facts(path: str, rule: str) -> dict[str, Any]:
     """What is known about the file at ``path``: place, size in bytes, permissions, versions, rows, free disk bytes.
 
     ``verification`` sums up the chain and every append-only row; projections are left to ``slipway db verify``.
+    A file that cannot be read is no error here: ``problem`` says what is wrong with it.
     """
     library = sqlite.library_version()
     document: dict[str, Any] = {
@@ -48,7 +50,10 @@ def facts(path: str, rule: str) -> dict[str, Any]:
             "permissions": oct(stat.S_IMODE(found.st_mode)),
             "free_disk_bytes": free.f_bavail * free.f_frsize,
         }
-        document |= read_store(path, _inside)
+        try:
+            document |= read_store(path, _inside)
+        except SlipwayError as error:
+            document["problem"] = error.message
     return document
 
 

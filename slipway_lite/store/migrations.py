@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sqlite_utils import Database
+    from sqlite_utils import Database, Migrations
 
     from slipway_lite.store.sqlite import Connection
 
@@ -40,22 +40,29 @@ def version(connection: Connection) -> int:
     return int(found)
 
 
-def upgrade(connection: Connection) -> None:
-    """Apply what is pending. The caller holds an immediate transaction, has asked :func:`version`, and commits."""
-    from sqlite_utils import Database, Migrations
+def load() -> Migrations:
+    """Everything an upgrade needs. It takes a while, so it is done before the write lock is taken."""
+    from sqlite_utils import Migrations
 
     migrations = Migrations("slipway_lite")
     for step in STEPS:
-        migrations(name=step)(_script(step))
+        migrations(name=step)(_script(statements(step), step))
+    return migrations
+
+
+def upgrade(connection: Connection, migrations: Migrations) -> None:
+    """Apply what is pending. The caller holds an immediate transaction, has asked :func:`version`, and commits."""
+    from sqlite_utils import Database
+
     migrations.apply(Database(connection, execute_plugins=False))
     connection.execute(f"pragma application_id = {APPLICATION_ID}")
     connection.execute(f"pragma user_version = {HEAD}")
 
 
-def _script(step: str) -> Callable[[Database], None]:
+def _script(script: list[str], step: str) -> Callable[[Database], None]:
     def run(db: Database) -> None:
         before = _tables(db)
-        for statement in statements(step):
+        for statement in script:
             db.conn.execute(statement)
         for table in sorted(_tables(db) - before & (APPEND_ONLY.keys() | {LEDGER})):
             protect(db.conn, table)
@@ -77,13 +84,16 @@ def statements(step: str) -> list[str]:
 
 
 def refusals(table: str) -> dict[str, str]:
-    """The triggers that make ``table`` append-only, by name, and what each of them refuses."""
-    return {f"{table}_refuses_{verb}": verb for verb in ("update", "delete")}
+    """The triggers that make ``table`` append-only: each by its name, with its body."""
+    return {
+        f"{table}_refuses_{verb}": (
+            f"before {verb} on {table} begin select raise(abort, '{table} is append-only'); end"
+        )
+        for verb in ("update", "delete")
+    }
 
 
 def protect(connection: Connection, table: str) -> None:
     """Let ``table`` refuse UPDATE and DELETE: its rows are facts."""
-    for name, verb in refusals(table).items():
-        connection.execute(
-            f"create trigger {name} before {verb} on {table} begin select raise(abort, '{table} is append-only'); end"
-        )
+    for name, body in refusals(table).items():
+        connection.execute(f"create trigger {name} {body}")

@@ -71,9 +71,13 @@ def _read_live(path: str, work: Callable[[Store], T]) -> T:
 
 
 def _check_version(connection: Connection) -> None:
-    if migrations.version(connection) < migrations.HEAD:
+    found = migrations.version(connection)
+    if not found:
+        raise SlipwayError("database_blank", "The database holds nothing yet; the first write begins it.")
+    if found < migrations.HEAD:
         raise SlipwayError(
-            "database_outdated", "The database has an older schema; the next write brings it up to date."
+            "database_outdated",
+            "The database has an older schema. The next write brings it up to date, and so does `slipway db rebuild`.",
         )
 
 

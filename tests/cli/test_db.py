@@ -42,7 +42,7 @@ def test_path_says_where_and_why(root: Path, tmp_path: Path, monkeypatch: pytest
         "option": ["--db", str(tmp_path / "o.db"), "--root", str(root)],
         "environment": ["--root", str(root)],
         "repository": ["--root", str(root)],
-        "user": ["--root", str(tmp_path)],
+        "user": [],
     }[rule]
     where = {
         "option": tmp_path / "o.db",
@@ -50,6 +50,7 @@ def test_path_says_where_and_why(root: Path, tmp_path: Path, monkeypatch: pytest
         "repository": database(root),
         "user": tmp_path / "data" / "slipway-lite" / "slipway.db",
     }[rule]
+    monkeypatch.chdir(tmp_path)
     if rule in ("option", "environment"):
         monkeypatch.setenv("SLIPWAY_DB", str(tmp_path / "e.db"))
     assert document("path", *argv) == {"path": str(where), "rule": rule}
@@ -92,7 +93,21 @@ def test_no_database_is_told(root: Path, verb: str) -> None:
     assert not database(root).parent.exists()
 
 
-@pytest.mark.parametrize("verb", ["info", "head", "verify", "rebuild"])
+@pytest.mark.parametrize("verb", ["path", "info", "head", "verify", "rebuild"])
+def test_a_root_that_is_named_and_no_worktree_is_refused(tmp_path: Path, verb: str) -> None:
+    reply = invoke("db", verb, "--root", str(tmp_path / "nowhere"))
+    assert (reply.status, reply.code) == (2, "git_repository_required")
+
+
+def test_info_says_what_is_wrong_with_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    plain(tmp_path / "other.db").executescript("create table t (x)")
+    found = document("info", "--db", str(tmp_path / "other.db"))
+    assert "another program" in found["problem"]
+    assert found["rows"] == {}
+    assert f"problem: {found['problem']}" in text("info", "--db", str(tmp_path / "other.db"))
+
+
+@pytest.mark.parametrize("verb", ["head", "verify", "rebuild"])
 def test_a_file_of_another_kind_is_told(tmp_path: Path, verb: str) -> None:
     (tmp_path / "text.db").write_text("Not a database. " * 100)
     plain(tmp_path / "other.db").executescript("create table t (x)")
@@ -111,7 +126,7 @@ def test_verify_of_a_sound_file(root: Path) -> None:
     before = directory_state(database(root).parent)
     found = document("verify", "--root", str(root))
     assert found == {"ledger_rows": 7, "head": document("head", "--root", str(root)), "problems": []}
-    assert text("verify", "--root", str(root)).startswith("7 ledger rows are sound")
+    assert text("verify", "--root", str(root)).startswith("Sound: 7 rows of the ledger")
     assert directory_state(database(root).parent) == before
 
 
@@ -195,3 +210,26 @@ def test_long_work_shows_progress_on_a_terminal_only(root: Path, verb: str, labe
 def test_wrong_words_are_invalid_usage(argv: list[str]) -> None:
     reply = invoke("db", *argv)
     assert (reply.status, reply.code) == (2, "invalid_usage")
+
+
+@pytest.mark.parametrize("head", ["", " ", "1", "1:sha256:x", "x:" + "0" * 64])
+def test_a_head_that_is_given_and_none_is_refused(root: Path, head: str) -> None:
+    whole_run(root)
+    reply = invoke("db", "verify", "--root", str(root), "--head", head)
+    assert (reply.status, reply.code) == (2, "invalid_head")
+
+
+def test_an_event_that_nests_too_deep_is_named(root: Path) -> None:
+    host = whole_run(root)
+    connection = plain(database(root))
+    connection.execute("drop trigger journal_events_refuses_update")
+    deep = "[" * 999 + "]" * 999
+    connection.execute("update journal_events set data = ? where sequence = 2", (deep,))
+    connection.close()
+    reply = invoke("db", "verify", "--root", str(root))
+    assert reply.code == "database_not_verified"
+    assert {"table": "journal_events", "row": "2", "problem": "was changed"} in reply.document["details"]["problems"]
+    assert invoke("status", host.run_id, "--root", str(root), "--json").code == "run_journal_invalid"
+    listed = invoke("status", "--root", str(root), "--json").document
+    assert [run["id"] for run in listed["unavailable_runs"]] == [host.run_id]
+    assert invoke("db", "rebuild", "--root", str(root)).code == "journal_unreplayable"

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipway_lite.cli.human import QUESTION_LENGTH, as_status_json, choices, shortened, visible
+from slipway_lite.cli.human import QUESTION_LENGTH, as_status_json, choices, harmless, shortened, visible
 from slipway_lite.protocol import next as following
-from tests.machine_host import Document, Host, git, invoke, repository, whole_run
+from slipway_lite.protocol.rules import scope_sha256
+from tests.machine_host import Document, Host, git, invoke, repository, suggest, whole_run
 
 
 def text(*argv: str, stdin: bytes = b"") -> str:
@@ -159,3 +160,29 @@ def test_a_summary_steers_no_terminal(root: Path) -> None:
 def test_errors_are_json_without_the_json_flag(root: Path) -> None:
     reply = invoke("stop", "--root", str(root))
     assert (reply.status, reply.code) == (2, "run_id_required")
+
+
+def test_a_confirmation_is_offered_with_everything_it_would_permit(root: Path) -> None:
+    host = Host(root, "Clean up", "--no-review")
+    host.submit(suggested_actions=suggest("implement"))
+    request = {
+        "request_id": "11111111-1111-4111-8111-111111111111",
+        "targets": [{"kind": "git_ref", "value": "refs/heads/old"}, {"kind": "path", "value": "build\u202eout"}],
+        "impact": "Deletes both\nfor good.",
+    }
+    request["scope_sha256"] = scope_sha256(request)
+    pause = {"reason": "destructive_confirmation_required", "question": "Delete?", "destructive_request": request}
+    host.submit("needs_input", implementation=None, pause=pause)
+    shown = text("status", host.run_id, "--root", str(root))
+    assert_harmless(shown)
+    for line in ("git_ref refs/heads/old", "path build\ufffdout", "Deletes both for good.", request["scope_sha256"]):
+        assert line in shown
+
+
+def test_the_brief_of_the_current_action_is_shown(root: Path) -> None:
+    host = Host(root, "Say more")
+    assert host.action["brief"] in text("status", host.run_id, "--root", str(root))
+
+
+def test_spaces_of_other_scripts_stay_in_a_command_to_copy() -> None:
+    assert harmless("/work/日本\u3000語/a\u00a0b\x1b[0m") == "/work/日本\u3000語/a\u00a0b\ufffd[0m"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from slipway_lite.protocol.workspace import discover, unavailable_identity
-from tests.machine_host import invoke, repository
+from tests.machine_host import COMMAND, environment, invoke, repository
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +68,15 @@ def test_outside_a_worktree_it_is_the_digest_of_the_path(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     assert identity("run") == unavailable_identity(str(tmp_path))
     assert identity("run", "--root", "missing") == unavailable_identity(str(tmp_path / "missing"))
+
+
+@pytest.mark.parametrize("argv", [["status"], ["run", "--", "g"], ["list"], ["protocol", "nope"]])
+def test_a_current_directory_that_is_gone_is_no_worktree(tmp_path: Path, argv: list[str]) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = 'cd "$1"; rmdir "$1"; shift; exec "$@"'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", str(gone), *COMMAND, *argv], env=environment(), capture_output=True, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert json.loads(done.stderr)["code"] in ("git_repository_required", "invalid_usage")

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -176,3 +177,37 @@ def test_write_takes_text_that_is_no_text() -> None:
     os.close(writer)
     assert os.read(reader, 100) == "a\\udcff\u2028".encode()
     os.close(reader)
+
+
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [
+        (["run", "--goal-stdin"], "goal_unavailable"),
+        (["protocol", "answer", "--run", "r", "--action", "a", "--text-stdin"], "answer_unavailable"),
+        (["protocol", "submit", "--run", "r", "--action", "a", "--outcome-stdin"], "outcome_unavailable"),
+    ],
+)
+def test_a_standard_input_that_cannot_be_read_is_unavailable(
+    root: Path, tmp_path: Path, argv: list[str], code: str
+) -> None:
+    with (tmp_path / "write-only").open("wb") as stdin:
+        done = subprocess.run(
+            [*COMMAND, *argv, "--root", str(root)], stdin=stdin, env=environment(), capture_output=True, check=False
+        )
+    assert done.returncode == 2, done.stderr
+    assert json.loads(done.stderr)["code"] == code
+
+
+def test_a_standard_input_that_does_not_block_is_read_to_its_end(root: Path) -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    argv = [*COMMAND, "run", "--goal-stdin", "--json", "--root", str(root)]
+    with subprocess.Popen(argv, stdin=reader, stdout=subprocess.PIPE, env=environment()) as command:
+        os.close(reader)
+        time.sleep(0.3)
+        os.write(writer, b"late")
+        time.sleep(0.1)
+        os.write(writer, b" goal")
+        os.close(writer)
+        out, _ = command.communicate(timeout=30)
+    assert json.loads(out)["action"]["goal"] == "late goal"

@@ -85,3 +85,8 @@ def test_a_long_brief_ends_with_the_marker_on_a_utf8_boundary(character: str) ->
 def test_a_brief_of_exactly_the_limit_is_whole() -> None:
     assert brief("implement", "é" * 4096, CLEAN, False) == "é" * 4096
     assert "...[truncated original_bytes=8193 " in brief("implement", "é" * 4096 + "x", CLEAN, False)
+
+
+def test_a_control_character_in_a_file_name_stands_as_its_escape() -> None:
+    path = {"path": "a\x01b\nc", "category": "untracked", "state": "??", "observation": "regular", "size": 1}
+    assert prose.dirty_path(path) == "a\\u0001b\nc [untracked ??; regular; size=1]"

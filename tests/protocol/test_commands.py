@@ -39,7 +39,9 @@ def _check_message(model: Model, error: SlipwayError) -> None:
     standing = {"active": "is active", "stopped": "is stopped", "ended": "has ended"}
     assert (model.run.pause_reason or standing.get(model.run.state, "")) in error.message
     assert error.next is not None
-    assert error.message.endswith(commands.WHAT_WORKS[error.next["operation"]])
+    possible, offered = following.derive(model.run)["operation"], error.next["operation"]
+    stop_first = offered == "resume" and possible not in ("resume", "none")
+    assert error.message.endswith(commands.STOP_FIRST if stop_first else commands.WHAT_WORKS[offered])
 
 
 def sent_in(state: str) -> tuple[Model, dict[str, Any]]:

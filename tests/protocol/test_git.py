@@ -76,7 +76,8 @@ def test_git_is_called_without_fsmonitor_at_the_root(program: Path, tmp_path: Pa
     write(program, 'printf "%s\\n" "$@"; printf "locks=%s" "$GIT_OPTIONAL_LOCKS"; cat; echo oops >&2')
     process = Git("/some root", "status", "-z")
     wait([process])
-    assert answer(process) == b"-c\ncore.fsmonitor=false\n-C\n/some root\nstatus\n-z\nlocks=0"  # and stdin is empty
+    settings = b"-c\ncore.fsmonitor=false\n-c\nstatus.showStash=false\n"
+    assert answer(process) == settings + b"-C\n/some root\nstatus\n-z\nlocks=0"  # and stdin is empty
     assert process.stderr == b"oops\n"
 
 
@@ -105,7 +106,7 @@ def test_a_killed_git_is_a_failure(program: Path) -> None:
 
 
 def test_the_deadline_ends_every_process(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(program, '[ "$5" = slow ] && exec sleep 60; echo done')
+    write(program, '[ "$7" = slow ] && exec sleep 60; echo done')
     monkeypatch.setattr(git, "COMMAND_SECONDS", 0.3)
     processes = [Git("/", "quick"), Git("/", "slow")]
     started = time.monotonic()

@@ -275,3 +275,24 @@ def test_the_fingerprint_is_over_all_paths_and_the_snapshot_over_the_kept_ones(
     assert cut["path_observations"] == whole["path_observations"][:2]
     assert (cut["path_count"], cut["details_truncated"]) == (3, True)
     assert cut["snapshot_hash"] != whole["snapshot_hash"]
+
+
+def test_a_file_behind_a_directory_that_became_a_symlink_is_missing(repository: Repository, tmp_path: Path) -> None:
+    repository.commit("dir/inside")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "inside").write_text("secret")
+    (repository.root / "dir/inside").unlink()
+    (repository.root / "dir").rmdir()
+    (repository.root / "dir").symlink_to(tmp_path / "outside")
+    document = seen(repository)
+    assert only(document, "dir/inside").keys() == {"path", "category", "state", "observation"}
+    assert only(document, "dir/inside")["observation"] == "missing"
+    assert only(document, "dir")["observation"] == "symlink"
+
+
+def test_a_stash_that_status_would_show_does_not_matter(repository: Repository) -> None:
+    repository.git("config", "status.showStash", "true")
+    repository.commit("tracked")
+    repository.write("tracked", "stashed")
+    repository.git("stash")
+    assert observe(str(repository.root))["path_count"] == 0

@@ -26,7 +26,7 @@ def spoiled(path: Path, spoil: Callable[[bytearray], None]) -> None:
             assert read_store(str(copy), lambda store: dump(store.connection)) == wanted
     except SlipwayError as error:
         assert error.code in ("database_unreadable", "database_foreign", "database_too_new", "database_outdated",
-                              "database_unavailable", "database_failed")  # fmt: skip
+                              "database_blank", "database_unavailable", "database_failed")  # fmt: skip
 
 
 def _flip_anywhere(path: Path, examples: int) -> None:

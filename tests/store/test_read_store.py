@@ -148,3 +148,12 @@ def test_a_file_that_is_no_database_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(SlipwayError) as refused:
         read_store(str(path), seq)
     assert refused.value.code == "database_unreadable"
+
+
+def test_a_file_that_a_first_write_has_only_begun_is_blank(path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    with pytest.raises(SlipwayError) as caught:
+        read_store(str(path), seq)
+    assert caught.value.code == "database_blank"
+    assert directory_state(path.parent).keys() == {".", path.name}

@@ -228,3 +228,11 @@ def test_a_head_stays_good_while_the_file_grows(small: Path) -> None:
 @pytest.mark.parametrize("wrong", [(4, GENESIS_SHA256), (5, GENESIS_SHA256), (10**18, GENESIS_SHA256)])
 def test_a_head_of_another_file_is_not_there(small: Path, wrong: tuple[int, str]) -> None:
     assert named(small, wrong) == {(LEDGER, str(wrong[0]))}
+
+
+def test_a_rule_that_no_longer_refuses_is_named(real: Path) -> None:
+    connection = plain(real)
+    connection.execute("drop trigger ledger_refuses_delete")
+    connection.execute("create trigger ledger_refuses_delete before delete on ledger begin select 1; end")
+    connection.close()
+    assert {"table": "ledger", "row": "-", "problem": "no longer refuses changes"} in problems(real)

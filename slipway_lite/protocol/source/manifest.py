@@ -13,6 +13,7 @@ from slipway_lite.protocol.source.shape import (
     is_plain_text,
     require_unique,
 )
+from slipway_lite.text import is_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,14 +27,6 @@ MANIFEST_LIMIT = 262_144  # bytes
 SECTIONS_MIN, SECTIONS_MAX = 5, 64
 TITLE_LIMIT = 512  # bytes
 ROLES = ("outcome", "requirements", "acceptance_examples", "constraints", "non_goals")
-
-_KEY_FIRST = "abcdefghijklmnopqrstuvwxyz0123456789"
-_KEY_REST = _KEY_FIRST + "._-"
-
-
-def is_key(text: str) -> bool:
-    """``key`` (§0.2): 1 to 64 bytes, ``[a-z0-9]`` and then ``[a-z0-9._-]``."""
-    return 0 < len(text) <= 64 and text[0] in _KEY_FIRST and not text.strip(_KEY_REST)
 
 
 MANIFEST: dict[str, Rule] = {

@@ -84,6 +84,8 @@ def choose(pinned: dict[str, Any], candidate: dict[str, Any], choice: str) -> di
     were given under the old ones end with it. Adopting an invalid candidate is
     ``invalid_source_candidate_choice``.
     """
+    if choice not in ("pinned", "adopt"):
+        raise ValueError("a source choice is pinned or adopt")
     if choice == "pinned":
         kept = _kept(pinned, candidate)
         return {"outcome": "source_pinned", "operation": "source_pinned", "pinned_source": kept}

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from slipway_lite.protocol.source.codes import InvalidChange
-from slipway_lite.protocol.source.manifest import MANIFEST_LIMIT, decode_manifest, is_key
+from slipway_lite.protocol.source.manifest import MANIFEST_LIMIT, decode_manifest
+from slipway_lite.text import is_key
 from tests.protocol.source.change import Change
 
 ABSENT = object()
