@@ -196,7 +196,10 @@ def _plan_uninstall(request: Request, tree: Tree) -> list[HostPlan]:
 
 def _inspect(request: Request, tree: Tree, host: Host) -> HostState:
     surface = request.surface if host.has_surfaces else NO_SURFACE
-    return inspect(request.root, tree, host, surface if request.verb == "install" else None)
+    try:
+        return inspect(request.root, tree, host, surface if request.verb == "install" else None)
+    except ManifestUnreadable as error:
+        raise ManifestUnreadable(f"{host.id} has an ownership manifest that cannot be trusted. {error}") from None
 
 
 def _commit(
