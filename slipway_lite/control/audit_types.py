@@ -1,7 +1,7 @@
 """The audit events that the control plane writes, and the documented names that mean the same (control-plane §5.2).
 
-Names of catalogue A stay as they are on the wire; those of catalogue B that nobody ever wrote are aliases, or fill what A
-does not cover. Events that are ours alone are marked so.
+Names of catalogue A stay as they are on the wire; those of catalogue B that nobody ever wrote are aliases, or fill what
+A does not cover. Events that are ours alone are marked so.
 """
 
 from __future__ import annotations
