@@ -239,6 +239,8 @@ def transition(
 ) -> None:
     """Record a transition by hand; only those that the state machine lists are taken.
 
+    A task that resumes integrating on a configured repository is integrated again.
+
     Example: slipway task transition task_0123 --to developing --reason "access was granted"
     """
     with plane.open_plane(db, root) as control:
@@ -246,6 +248,7 @@ def transition(
         if not file:
             body |= _event_of(control.get_task(task_id), by)
         event = control.record_transition(task_id, body, expected_version=plane.expected(expected_version))
+        control.run_integration(task_id)
     plane.show(event, json, plane.facts(event, "event_id", "from_state", "to_state", "actor_id", "reason"))
 
 

@@ -22,6 +22,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from slipway_lite.control import instants, refs
 from slipway_lite.control.refusals import Refused
+from slipway_lite.text import is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -99,7 +100,7 @@ def _date_time(text: str) -> str:
 
 
 def _not_blank(text: str) -> str:
-    if not text.strip():
+    if is_blank(text):
         raise ValueError("only white space")
     return text
 

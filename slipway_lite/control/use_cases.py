@@ -31,6 +31,7 @@ from slipway_lite.control.messages_read import BundleRequest
 from slipway_lite.control.messages_result import WorkerResult
 from slipway_lite.control.refusals import Refused, not_found
 from slipway_lite.control.rules import require_version
+from slipway_lite.text import is_blank
 
 if TYPE_CHECKING:
     from slipway_lite.control.events import Change
@@ -253,7 +254,7 @@ def heartbeat(records: Records, settings: Settings, job_id: str, body: Body) -> 
 def acknowledge_evidence(records: Records, settings: Settings, task_id: str, evidence_id: str, body: Body) -> Body:
     """Somebody looked at a piece of evidence; every request is a new look. (control-plane §6.4)"""
     validate(EvidenceAckRequest, body)
-    if not evidence_id.strip():
+    if is_blank(evidence_id):
         raise Refused("INVALID_REQUEST", "The evidence id is blank.")
     records.task(task_id)
     payload = {"evidence_id": evidence_id, **body}

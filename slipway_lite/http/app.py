@@ -115,7 +115,7 @@ def _write(
 ) -> Callable[[Request], Awaitable[Response]]:
     names = _PARAMETER.findall(route.path)
     is_approval = route.name == "approvePublish"
-    is_integrate = route.name == "integrateTask"
+    may_integrate = route.name in ("integrateTask", "recordTransition")
 
     async def endpoint(request: Request) -> Response:
         is_operator = access.check(request.headers, route.role)
@@ -126,7 +126,7 @@ def _write(
             args.append(_expected_version(request))
         options = {"is_operator": is_operator} if is_approval else {}
         answer = await writer.submit(route.call, *args, **options)
-        if is_integrate:
+        if may_integrate and "integrating" in (answer.get("state"), answer.get("to_state")):
             integrations.start(answer["task_id"])
         return _json(encode(answer), route.status)
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from slipway_lite.http.access import Access
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-DEFAULT_PORT = 8722
 LMSTUDIO_SECONDS = 2.0
 DRAIN_SECONDS = 10
 KEEP_ALIVE_SECONDS = 75

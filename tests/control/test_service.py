@@ -61,6 +61,12 @@ def test_a_task_off_schema_is_400_and_nothing_is_kept(world: World, members: dic
     assert counts(world) == before
 
 
+def test_only_white_space_is_blank_and_a_control_character_is_none(world: World) -> None:
+    assert world.plane.create_task(create_body(objective="\x1f"))["objective"] == "\x1f"
+    with pytest.raises(Refused):
+        world.create(objective="\u3000\u0085")
+
+
 @pytest.mark.parametrize("missing", ["title", "objective", "typed_ref", "repo_ref"])
 def test_what_a_task_cannot_be_without(world: World, missing: str) -> None:
     body = create_body()

@@ -10,7 +10,7 @@ from typing import Any
 
 from slipway_lite.control.service import ControlPlane
 from tests.control.test_repository import NAME, Checkout
-from tests.control.world import World
+from tests.control.world import World, event_body
 from tests.http.served import Client, Served
 
 
@@ -77,3 +77,16 @@ def test_the_end_of_the_server_ends_the_checks_and_is_recorded(tmp_path: Path) -
     assert checkout.picture() == before
     with ControlPlane.open(str(db)) as plane:
         assert World(plane).state(task_id) == "blocked"
+
+
+def test_a_resumed_integration_runs_again(tmp_path: Path) -> None:
+    db, checkout, task_id = prepared(tmp_path, f"test -f {tmp_path / 'ready'}")
+    with Served(db) as served:
+        client = served.client()
+        start(client, checkout, task_id)
+        assert settled(client, task_id)["state"] == "blocked"
+        (tmp_path / "ready").touch()
+        event = event_body(client.get(f"/v1/tasks/{task_id}")[1], "integrating")
+        assert client.post(f"/v1/tasks/{task_id}/transitions", event)[0] == 200
+        assert settled(client, task_id)["state"] == "integrated"
+        assert checkout.head() == checkout.head("work")
