@@ -17,6 +17,11 @@ def resource(name: str) -> Path:
     return installed if installed.exists() else _PACKAGE.parent / name
 
 
+def schema_id(name: str) -> str:
+    """The ``$id`` of the schema called ``name``."""
+    return f"https://slipway-lite.dev/schemas/{name}{_SUFFIX}"
+
+
 def schema_names() -> list[str]:
     """The names of all schemas, sorted."""
     return sorted(path.name.removesuffix(_SUFFIX) for path in resource("schemas").glob("*" + _SUFFIX))

@@ -22,6 +22,7 @@ from slipway_lite.control import (
 )
 from slipway_lite.control.messages_base import WireSchema
 from slipway_lite.control.states import PAIRS
+from slipway_lite.resources import schema_id
 
 if TYPE_CHECKING:
     from slipway_lite.control.messages_base import Message
@@ -69,7 +70,8 @@ ENTITIES: dict[str, type[Message]] = {
 
 def schema(name: str) -> dict[str, Any]:
     """The schema called ``name``."""
-    document = {"$schema": DIALECT} | ENTITIES[name].model_json_schema(schema_generator=WireSchema)
+    document = {"$schema": DIALECT, "$id": schema_id(name)}
+    document |= ENTITIES[name].model_json_schema(schema_generator=WireSchema)
     if name == "state-transition-event":
         document["oneOf"] = [
             {"properties": {"from_state": {"const": from_state}, "to_state": {"const": to_state}}}

@@ -10,6 +10,7 @@ import json
 import sys
 from typing import Any
 
+from slipway_lite.resources import schema_id
 from slipway_lite.turns.envelope import ENVELOPE
 from slipway_lite.turns.outcome import SKILL_OUTCOME
 from slipway_lite.turns.snapshot import WORKFLOW_SNAPSHOT
@@ -42,7 +43,7 @@ def json_schemas() -> dict[str, dict[str, Any]]:
     return {
         name: {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "$id": f"https://slipway-lite.dev/schemas/{name}",
+            "$id": schema_id(name),
             "title": title,
             "description": description,
             **shape.schema(),

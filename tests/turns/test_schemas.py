@@ -24,7 +24,7 @@ def test_the_schema_file_is_made_from_the_table(name: str) -> None:
     schema = json_schemas()[name]
     assert (SCHEMAS / f"{name}.schema.json").read_text("utf-8") == schema_text(schema)
     jsonschema.Draft202012Validator.check_schema(schema)
-    assert schema["$id"] == f"https://slipway-lite.dev/schemas/{name}"
+    assert schema["$id"] == f"https://slipway-lite.dev/schemas/{name}.schema.json"
 
 
 def test_the_module_writes_the_files(tmp_path: Path) -> None:
