@@ -70,7 +70,7 @@ ENTITIES: dict[str, type[Message]] = {
 
 def schema(name: str) -> dict[str, Any]:
     """The schema called ``name``."""
-    document = {"$schema": DIALECT, "$id": schema_id(name)}
+    document: dict[str, Any] = {"$schema": DIALECT, "$id": schema_id(name)}
     document |= ENTITIES[name].model_json_schema(schema_generator=WireSchema)
     if name == "state-transition-event":
         document["oneOf"] = [
