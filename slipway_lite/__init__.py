@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slipway_lite.api import Slipway
+    from slipway_lite.control.service import ControlPlane
     from slipway_lite.errors import InvalidDocument, SlipwayError, UsageError
 
 __version__ = "0.1.0"
-__all__ = ["InvalidDocument", "Slipway", "SlipwayError", "UsageError", "__version__"]
+__all__ = ["ControlPlane", "InvalidDocument", "Slipway", "SlipwayError", "UsageError", "__version__"]
 
 _HOMES = {
+    "ControlPlane": "slipway_lite.control.service",
     "InvalidDocument": "slipway_lite.errors",
     "Slipway": "slipway_lite.api",
     "SlipwayError": "slipway_lite.errors",

@@ -102,9 +102,12 @@ def _constant(name: str) -> NoReturn:
     raise InvalidDocument(f"{name} is not JSON.")
 
 
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, allow_nan=False)
+
+
 def encode(value: Any) -> str:
     """Compact JSON in the key order of ``value``: non-ASCII raw, U+2028 and U+2029 escaped (§0.3)."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), check_circular=False, allow_nan=False)
+    text = _COMPACT.encode(value)
     if "\u2028" in text or "\u2029" in text:
         text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return text
