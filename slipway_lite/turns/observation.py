@@ -25,8 +25,8 @@ from slipway_lite.turns.worktree import (
     GitFacts,
     observe_git,
     read_documents,
-    write_document,
 )
+from slipway_lite.turns.writing import write_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -201,6 +201,17 @@ def test_the_repository_state_is_drafted_and_shown(slipway: Slipway, tree: Tree)
     assert code(lambda: slipway("state", *root, "--init")) == ("document_exists", 3)
 
 
+def test_a_draft_is_never_written_through_a_link_that_the_repository_carries(
+    slipway: Slipway, tree: Tree, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tree.root / "docs").mkdir()
+    (tree.root / "docs/workflow").symlink_to(outside)
+    assert code(lambda: slipway("state", "--root", str(tree.root), "--init")) == ("document_behind_link", 3)
+    assert list(outside.iterdir()) == []
+
+
 def request(**changes: Any) -> str:
     return json.dumps(
         {
