@@ -54,6 +54,11 @@ class Documents(NamedTuple):
     def content(self, path: str) -> str | None:
         return next((found["content"] for found in self.documents if found["path"] == path), None)
 
+    @property
+    def unread(self) -> list[str]:
+        """The paths that exist and could not be read."""
+        return [degradation.partition(":")[2] for degradation in self.degradations]
+
 
 def observe_git(root: str, ignore: Iterable[str] = ()) -> GitFacts:
     """The state of the working tree at ``root``; paths in ``ignore`` do not make it dirty.

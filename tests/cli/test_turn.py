@@ -201,6 +201,28 @@ def test_the_repository_state_is_drafted_and_shown(slipway: Slipway, tree: Tree)
     assert code(lambda: slipway("state", *root, "--init")) == ("document_exists", 3)
 
 
+@pytest.mark.parametrize("kind", ["not-utf8", "unreadable", "outside"])
+def test_an_unreadable_repository_state_is_named_and_nothing_is_recommended(
+    slipway: Slipway, tree: Tree, tmp_path: Path, kind: str
+) -> None:
+    tree.plan()
+    place = tree.root / STATE
+    place.unlink()
+    (tmp_path / "theirs.md").write_text("Status: frozen\n")
+    make = {
+        "not-utf8": lambda: place.write_bytes(b"\xff"),
+        "unreadable": lambda: os.mkfifo(place),
+        "outside": lambda: place.symlink_to(tmp_path / "theirs.md"),
+    }
+    make[kind]()
+    root = ("--root", str(tree.root))
+    sensed = slipway("sense", *root).out
+    assert sensed.startswith(f"State:   BLOCKED: {STATE} exists and cannot be read ({kind}).\nNext:    nothing\n")
+    assert f"Unread:  {kind}:{STATE}" in sensed
+    assert slipway("state", *root).out == f"State:   unknown\nUnread:  {kind}:{STATE}\n"
+    assert code(lambda: slipway("state", *root, "--init")) == ("document_unreadable", 3)
+
+
 def test_a_draft_is_never_written_through_a_link_that_the_repository_carries(
     slipway: Slipway, tree: Tree, tmp_path: Path
 ) -> None:
