@@ -32,7 +32,7 @@ UnitOption = Annotated[str, typer.Option("--context-unit", help="The unit id tha
 StrictTailOption = Annotated[
     bool, typer.Option("--strict-tail", help="Refuse a result after which another fence was opened.")
 ]
-FileArgument = Annotated[str, typer.Argument(metavar="[FILE]", help="A file, or - for standard input.")]
+FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A file, or - for standard input.")]
 CommandArgument = Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The agent: prompt in, reply out.")]
 ResumeOption = Annotated[
     str, typer.Option("--resume-command", help="Command that continues the agent's session, for the one re-ask.")
@@ -219,6 +219,7 @@ def drive(
     from slipway_lite.turns.snapshot import snapshot_sha256
 
     profile_of(skill)
+    resume = _words("--resume-command", resume_command)
     observed = try_to_observe(root or os.getcwd())
     top = observed.git.root if observed else os.path.realpath(root or os.getcwd())
     with _store(db, root) as store:
@@ -228,11 +229,11 @@ def drive(
         facts = {"snapshot_sha256": snapshot_sha256(journal_snapshot(journal, observed))} if observed else {}
         turn = drive_turn(
             skill,
-            ProcessAgent(command, shlex.split(resume_command) or None, root=top),
+            ProcessAgent(command, resume, root=top),
             context={"unitId": context_unit} if context_unit else None,
             journal=PinnedJournal(journal, top, pinned, facts),
             prompt=asked,
-            same_session=bool(resume_command),
+            same_session=resume is not None,
             strict_tail=strict_tail,
         )
     document = turn.as_document()
@@ -268,8 +269,9 @@ def advance(
     from slipway_lite.turns.loop import AdvanceConfig
     from slipway_lite.turns.worktree import observe_git
 
+    resume = _words("--resume-command", resume_command)
+    sensor_command, check_command = _words("--sensor", sensor), _words("--check", check)
     top = observe_git(root or os.getcwd()).root
-    resume = shlex.split(resume_command) or None
     with _store(db, root) as store:
         result = conduct(
             AdvanceSetup(
@@ -277,8 +279,8 @@ def advance(
                 journal=_journal(store, top, run, action),
                 new_agent=lambda: ProcessAgent(command, resume, root=top),
                 same_session=resume is not None,
-                sensor=shlex.split(sensor) or None,
-                check=shlex.split(check) or None,
+                sensor=sensor_command,
+                check=check_command,
                 config=AdvanceConfig(
                     iterations_cap=iterations_cap,
                     sensitive_paths=tuple(sensitive_path or ()),
@@ -292,6 +294,19 @@ def advance(
     emit(result, json, turn_text.advanced(result))
     if result["stopCode"] not in (None, "stop-nothing-startable"):
         raise typer.Exit(FAILED)
+
+
+def _words(option: str, command: str) -> list[str] | None:
+    """The words of a command that an option gives, quoted as for a shell; ``None`` where it is not given."""
+    if not command:
+        return None
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError("invalid_command", f"{option} is not a command: {error}.") from None
+    if not words:
+        raise UsageError("invalid_command", f"{option} is not a command: it has no word.")
+    return words
 
 
 def _store(db: str, root: str) -> Store:
@@ -309,17 +324,11 @@ def _journal(store: Store, root: str, run: str, action: str) -> TurnJournal:
 
 
 def _read(file: str) -> bytes:
-    if file == "-":
-        raw = read_descriptor(0, INPUT_LIMIT)
-    else:
-        try:
-            descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                raw = read_descriptor(descriptor, INPUT_LIMIT)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise UsageError("input_unreadable", f"The input cannot be read: {error.strerror}.") from error
+    try:
+        with open(0 if file == "-" else file, "rb", buffering=0, closefd=file != "-") as source:
+            raw = read_descriptor(source.fileno(), INPUT_LIMIT)
+    except OSError as error:
+        raise UsageError("input_unreadable", f"The input cannot be read: {error.strerror}.") from error
     if len(raw) > INPUT_LIMIT:
         raise UsageError("input_too_large", f"The input is larger than {INPUT_LIMIT} bytes.")
     return raw

@@ -162,6 +162,13 @@ def test_wrong_invocations_have_codes(slipway: Slipway, tmp_path: Path, monkeypa
     assert code(lambda: slipway("parse", "--skill", "plan-fix", stdin="four")) == ("input_too_large", 2)
 
 
+@pytest.mark.parametrize("more", [[], ["--jsonl"]])
+def test_a_standard_input_that_cannot_be_read_is_not_an_output_that_was_lost(tmp_path: Path, more: list[str]) -> None:
+    with open(tmp_path / "write-only", "wb") as source:
+        done = subprocess.run([*PROGRAM[:-1], "--skill", "plan-fix", *more], stdin=source, capture_output=True)
+    assert (done.returncode, done.stdout, json.loads(done.stderr)["code"]) == (2, b"", "input_unreadable")
+
+
 def test_a_snapshot_is_compiled_from_a_tree(slipway: Slipway, tree: Tree) -> None:
     tree.plan(state="| Status | frozen |\n")
     document = slipway("snapshot", "--root", str(tree.root), "--json").document
@@ -319,6 +326,20 @@ def test_a_turn_can_be_driven_where_there_is_no_repository_yet(slipway: Slipway,
     ran = slipway(*argv, "--", *agent(fenced(outcome("init-workspace"))))
     assert ran.document["verdict"] == "validated"
     assert rows(tmp_path, "select source_revision, document_path, snapshot_sha256 from turns") == [(None, None, None)]
+
+
+@pytest.mark.parametrize("value", ['"', "'a", " "])
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [("drive", "--resume-command"), ("advance", "--resume-command"), ("advance", "--check"), ("advance", "--sensor")],
+)
+def test_a_command_in_an_option_that_is_badly_quoted_or_empty_is_refused(
+    slipway: Slipway, tree: Tree, tmp_path: Path, command: str, option: str, value: str
+) -> None:
+    skill = ("--skill", "plan-fix", "--prompt", "x") if command == "drive" else ()
+    argv = (command, "--root", str(tree.root), *skill, option, value, "--", *agent(PROSE))
+    assert code(lambda: slipway(*argv)) == ("invalid_command", 2)
+    assert not (tree.root / ".git/calls").exists() and not (tmp_path / "slipway.db").exists()
 
 
 def test_drive_refuses_before_the_agent_is_called(slipway: Slipway, tree: Tree) -> None:
