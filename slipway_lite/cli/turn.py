@@ -26,6 +26,8 @@ app = noun("Machine results of driven agent turns, and what to do next.")
 FAILED = 3
 INPUT_LIMIT = 64 * 1024 * 1024
 """Bytes of one file or stream that a command reads whole."""
+TIMEOUT, LONGEST_TIMEOUT = 3600, 7 * 24 * 3600
+"""Seconds that one call of an agent may take: by default, and at most."""
 
 SkillOption = Annotated[str, typer.Option("--skill", help="The skill of the turn; `slipway turn profiles` lists them.")]
 UnitOption = Annotated[str, typer.Option("--context-unit", help="The unit id that the turn was called for.")]
@@ -34,6 +36,9 @@ StrictTailOption = Annotated[
 ]
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A file, or - for standard input.")]
 CommandArgument = Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The agent: prompt in, reply out.")]
+TimeoutOption = Annotated[
+    int, typer.Option("--timeout", min=1, max=LONGEST_TIMEOUT, help="Seconds that one call of the agent may take.")
+]
 ResumeOption = Annotated[
     str, typer.Option("--resume-command", help="Command that continues the agent's session, for the one re-ask.")
 ]
@@ -200,6 +205,7 @@ def drive(
     skill: SkillOption,
     resume_command: ResumeOption = "",
     prompt: Annotated[str, typer.Option("--prompt", help="The prompt (default: standard input).")] = "",
+    timeout: TimeoutOption = TIMEOUT,
     context_unit: UnitOption = "",
     strict_tail: StrictTailOption = False,
     run: Annotated[str, typer.Option("--run", help="The Run that the turn belongs to.")] = "",
@@ -229,7 +235,7 @@ def drive(
         facts = {"snapshot_sha256": snapshot_sha256(journal_snapshot(journal, observed))} if observed else {}
         turn = drive_turn(
             skill,
-            ProcessAgent(command, resume, root=top),
+            ProcessAgent(command, resume, root=top, seconds=timeout),
             context={"unitId": context_unit} if context_unit else None,
             journal=PinnedJournal(journal, top, pinned, facts),
             prompt=asked,
@@ -246,6 +252,7 @@ def drive(
 def advance(
     command: CommandArgument,
     resume_command: ResumeOption = "",
+    timeout: TimeoutOption = TIMEOUT,
     sensor: Annotated[str, typer.Option("--sensor", help="Sensor command (default: `slipway turn sense`).")] = "",
     check: Annotated[str, typer.Option("--check", help="Command whose exit status 0 proves `verification`.")] = "",
     go_on: Annotated[bool, typer.Option("--continue", help="Go on past one stage.")] = False,
@@ -277,7 +284,7 @@ def advance(
             AdvanceSetup(
                 root=top,
                 journal=_journal(store, top, run, action),
-                new_agent=lambda: ProcessAgent(command, resume, root=top),
+                new_agent=lambda: ProcessAgent(command, resume, root=top, seconds=timeout),
                 same_session=resume is not None,
                 sensor=sensor_command,
                 check=check_command,

@@ -162,6 +162,11 @@ def test_wrong_invocations_have_codes(slipway: Slipway, tmp_path: Path, monkeypa
     assert code(lambda: slipway("parse", "--skill", "plan-fix", stdin="four")) == ("input_too_large", 2)
 
 
+def test_a_verdict_that_is_the_answer_leaves_standard_error_empty() -> None:
+    done = subprocess.run([*PROGRAM[:-1], "--skill", "plan-fix", "--json"], input=b"no result", capture_output=True)
+    assert (done.returncode, done.stderr) == (3, b"") and not json.loads(done.stdout)["ok"]
+
+
 @pytest.mark.parametrize("more", [[], ["--jsonl"]])
 def test_a_standard_input_that_cannot_be_read_is_not_an_output_that_was_lost(tmp_path: Path, more: list[str]) -> None:
     with open(tmp_path / "write-only", "wb") as source:
@@ -361,6 +366,21 @@ def test_an_agent_that_fails_is_an_error_and_its_turn_is_on_record(
     tree.plan()
     argv = ("drive", "--skill", "plan-fix", "--root", str(tree.root), "--prompt", "x", "--", "false")
     assert code(lambda: slipway(*argv)) == ("agent_failed", 3)
+    assert rows(tmp_path, "select verdict from turns") == [("failed",)]
+
+
+@pytest.mark.parametrize("command", ["drive", "advance"])
+def test_an_agent_that_takes_longer_than_the_timeout_has_a_code_and_its_turn_is_on_record(
+    slipway: Slipway, tree: Tree, tmp_path: Path, command: str
+) -> None:
+    tree.plan(state="Status: draft\n")
+    skill = ("--skill", "plan-fix", "--prompt", "x") if command == "drive" else ()
+    argv = (command, "--root", str(tree.root), *skill, "--timeout", "1", "--", "sleep", "60")
+    if command == "drive":
+        assert code(lambda: slipway(*argv)) == ("agent_timed_out", 3)
+    else:
+        ran = slipway(command, "--json", *argv[1:])
+        assert ran.status == 3 and ran.document["message"] == "The agent command gave no reply within 1 seconds."
     assert rows(tmp_path, "select verdict from turns") == [("failed",)]
 
 
