@@ -229,7 +229,7 @@ def drive(
     observed = try_to_observe(root or os.getcwd())
     top = observed.git.root if observed else os.path.realpath(root or os.getcwd())
     with _store(db, root) as store:
-        journal = _journal(store, top, run, action)
+        journal = _journal(store, top, observed.git.common_dir if observed else None, run, action)
         asked = prompt or ("" if os.isatty(0) else _read("-").decode("utf-8", "replace"))
         pinned = observed.pinned_document() if observed else None
         facts = {"snapshot_sha256": snapshot_sha256(journal_snapshot(journal, observed))} if observed else {}
@@ -278,13 +278,13 @@ def advance(
 
     resume = _words("--resume-command", resume_command)
     sensor_command, check_command = _words("--sensor", sensor), _words("--check", check)
-    top = observe_git(root or os.getcwd()).root
+    git = observe_git(root or os.getcwd())
     with _store(db, root) as store:
         result = conduct(
             AdvanceSetup(
-                root=top,
-                journal=_journal(store, top, run, action),
-                new_agent=lambda: ProcessAgent(command, resume, root=top, seconds=timeout),
+                root=git.root,
+                journal=_journal(store, git.root, git.common_dir, run, action),
+                new_agent=lambda: ProcessAgent(command, resume, root=git.root, seconds=timeout),
                 same_session=resume is not None,
                 sensor=sensor_command,
                 check=check_command,
@@ -322,12 +322,12 @@ def _store(db: str, root: str) -> Store:
     return open_store(database(db, root)[0])
 
 
-def _journal(store: Store, root: str, run: str, action: str) -> TurnJournal:
+def _journal(store: Store, root: str, git_common_dir: str | None, run: str, action: str) -> TurnJournal:
     from slipway_lite.turns.service import TurnJournal
 
     if action and not run:
         raise UsageError("action_without_run", "--action names an Action of a Run; give --run too.")
-    return TurnJournal(store, root, run_id=run or None, action_id=action or None)
+    return TurnJournal(store, root, run_id=run or None, action_id=action or None, git_common_dir=git_common_dir)
 
 
 def _read(file: str) -> bytes:

@@ -79,7 +79,7 @@ def observe_git(root: str, ignore: Iterable[str] = ()) -> GitFacts:
         raise SlipwayError("no_revision", "The repository has no commit yet, so there is no revision to cite.")
     return GitFacts(
         root=toplevel,
-        common_dir=common,
+        common_dir=os.path.realpath(common),
         branch="" if about["head"] == "(detached)" else about["head"],
         head=about["oid"],
         porcelain="\n".join(line for line in lines if not line.startswith("#")),

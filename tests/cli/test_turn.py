@@ -17,6 +17,7 @@ from slipway_lite.cli import turn
 from slipway_lite.errors import SlipwayError
 from slipway_lite.store.connection import open_store
 from slipway_lite.turns.vocabulary import EVIDENCE, INTENTS
+from tests.machine_host import process, repository
 from tests.turns.conftest import STATE, Tree, tree
 from tests.turns.documents import envelope, fenced, outcome, snapshot
 
@@ -287,6 +288,23 @@ def agent(*replies: str) -> tuple[str, ...]:
 def rows(tmp_path: Path, sql: str) -> list[Any]:
     with open_store(str(tmp_path / "slipway.db")) as store:
         return store.rows(sql)
+
+
+def test_a_turn_belongs_to_a_run_of_its_own_repository(slipway: Slipway, tree: Tree, tmp_path: Path) -> None:
+    tree.plan()
+    other = repository(tmp_path / "other")
+    shared = {"SLIPWAY_DB": str(tmp_path / "slipway.db")}
+    ours, theirs = (
+        process("run", "goal", "--json", "--root", str(root), env=shared).document["run_id"]
+        for root in (tree.root, other)
+    )
+    drive = ("drive", "--skill", "execute-phase", "--prompt", "x", "--root", str(tree.root), "--run")
+    advance = ("advance", "--root", str(tree.root), "--run")
+    reply = fenced(outcome())
+    for argv in (drive, advance):
+        assert code(lambda argv=argv: slipway(*argv, theirs, "--", *agent(reply))) == ("run_not_found", 3)
+    assert slipway(*drive, ours, "--", *agent(reply)).status == 0
+    assert rows(tmp_path, "select run_id from turns") == [(ours,)]
 
 
 def test_a_real_command_is_driven_and_journaled(slipway: Slipway, tree: Tree, tmp_path: Path) -> None:

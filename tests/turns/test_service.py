@@ -31,7 +31,7 @@ def add_run(store: Store, run_id: str, action_id: str) -> None:
             "insert into runs (run_id, git_common_dir, worktree_root, git_dir, workspace_identity, goal, state,"
             " review_enabled, review_pending, initial_budget, remaining_budget, action_count, changed_since_start,"
             " final_git_observed, created_at, updated_at, event_count, head_seq)"
-            " values (?, '', '', '', '', '', 'active', 0, 0, 1, 1, 1, 0, 0, '', '', 1, ?)",
+            " values (?, '/r/.git', '', '', '', '', 'active', 0, 0, 1, 1, 1, 0, 0, '', '', 1, ?)",
             (run_id, seq),
         )
         tx.execute(
@@ -47,13 +47,23 @@ def add_run(store: Store, run_id: str, action_id: str) -> None:
 def test_a_link_that_leads_nowhere_is_refused(store: Store, run: str, action: str | None, code: str) -> None:
     add_run(store, "run-1", "action-1")
     with pytest.raises(SlipwayError) as caught:
-        TurnJournal(store, "/r", run_id=run, action_id=action)
+        TurnJournal(store, "/r", run_id=run, action_id=action, git_common_dir="/r/.git")
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("repository", ["/other/.git", None])
+def test_a_run_of_another_repository_in_a_shared_file_is_no_run_of_this_one(
+    store: Store, repository: str | None
+) -> None:
+    add_run(store, "run-1", "action-1")
+    with pytest.raises(SlipwayError) as caught:
+        TurnJournal(store, "/r", run_id="run-1", git_common_dir=repository)
+    assert caught.value.code == "run_not_found"
 
 
 def test_a_turn_is_one_row_and_its_text_is_nowhere_in_the_file(store: Store) -> None:
     add_run(store, "run-1", "action-1")
-    journal = TurnJournal(store, "/r", run_id="run-1", action_id="action-1")
+    journal = TurnJournal(store, "/r", run_id="run-1", action_id="action-1", git_common_dir="/r/.git")
     drive_turn("execute-phase", Agent(PROSE, GOOD), journal=journal)
     (row,) = store.rows(
         "select stream, sequence, skill, verdict, source, repair, run_id, action_id, outcome, diagnostics, errors,"
