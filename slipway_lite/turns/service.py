@@ -68,7 +68,7 @@ class TurnJournal:
             raise SlipwayError("action_not_found", "The Run has no such Action.")
 
     def append_turn(self, record: dict[str, Any]) -> None:
-        """Append one turn: a record of :meth:`DrivenTurn.as_document` with any of the other columns of ``turns``."""
+        """Append one turn: a record of :meth:`DrivenTurn.as_record` with any of the other columns of ``turns``."""
         self._append("turns", {"turn_id": ids.uuid4(), **self._links, **record})
 
     def append_snapshot(self, record: dict[str, Any]) -> None:

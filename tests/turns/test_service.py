@@ -79,6 +79,20 @@ def test_a_turn_is_one_row_and_its_text_is_nowhere_in_the_file(store: Store) -> 
         assert b"SECRET-PROSE" not in file.read()
 
 
+def test_the_name_of_an_unknown_key_is_text_of_the_reply_and_nowhere_in_the_file(store: Store) -> None:
+    named = outcome(**{"SECRETKEY": 1, "SECRET KEY['a']": 2})
+    nested = outcome(next={"intent": "none", "targets": [], "SECRETKEY": 3})
+    turn = drive_turn("execute-phase", Agent(fenced(named), fenced(nested)), journal=TurnJournal(store, "/r"))
+    (row,) = store.rows("select errors, attempts from turns")
+    paths = [[error["path"] for error in attempt["errors"]] for attempt in json.loads(row[1])]
+    assert paths == [["$[unknown]", "$[unknown]"], ["$.next[unknown]"]]
+    assert [error["path"] for error in json.loads(row[0])] == ["$.next[unknown]"]
+    assert [error["path"] for error in turn.as_document()["errors"]] == ["$.next.SECRETKEY"]
+    store.connection.execute("pragma wal_checkpoint(truncate)")
+    with open(store.path, "rb") as file:
+        assert b"SECRET" not in file.read()
+
+
 def test_a_failed_turn_is_kept(store: Store) -> None:
     drive_turn("execute-phase", Agent(PROSE, PROSE), journal=TurnJournal(store, "/r"))
     assert store.rows("select verdict, source, outcome from turns") == [("failed", None, None)]
@@ -127,7 +141,7 @@ def test_the_last_outcome_is_the_newest_validated_one_of_this_tree(store: Store)
     assert journal.last_outcome() is None
     for skill, revision in (("plan-fix", "r1"), ("execute-phase", "r2")):
         turn = drive_turn(skill, Agent(fenced(outcome(skill))))
-        journal.append_turn({**turn.as_document(), "source_revision": revision})
+        journal.append_turn({**turn.as_record(), "source_revision": revision})
     drive_turn("audit-pr", Agent(PROSE, PROSE), journal=journal)
     drive_turn("audit-pr", Agent(fenced(outcome("audit-pr"))), journal=other)
     last, planned = journal.last_outcome(), journal.last_outcome("plan-fix")
