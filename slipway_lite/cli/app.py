@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 PROGRAM = "slipway"
 NOUNS = {
     "audit": "Audit events: bring in those of another store.",
-    "db": "The database file: where it is, what it holds, whether it is sound.",
-    "demo": "Drive Runs in a throw-away repository and show what happened.",
+    "db": "The database file: where, what, whether it is sound.",
+    "demo": "Drive Runs in a throw-away repository.",
     "docs": "Documents: register, resolve, acknowledge, compare.",
     "evidence": "Evidence: record that somebody looked at it.",
     "job": "Jobs: look at one, give a sign of life.",
@@ -38,9 +38,9 @@ NOUNS = {
     "serve": "Serve the control plane over HTTP.",
     "task": "Tasks: create, dispatch, judge, integrate, publish.",
     "tracker": "Trackers: tie an entity to a task.",
-    "turn": "The turn contract: instruct, parse, snapshot, decide, drive and advance agent turns.",
+    "turn": "Agent turns: instruct, parse, decide, drive, advance.",
 }
-"""Our own commands, each a module of this package with ``app``."""
+"""Our own commands, each a module of this package with ``app``, and what the list of commands says about it."""
 
 _TYPES = {"string": str, "int": int, "bool": bool, "strings": list[str]}
 
@@ -55,7 +55,7 @@ class Nouns(TyperGroup):
         found = self.commands.get(cmd_name)
         if found is None and cmd_name in NOUNS:
             found = typer.main.get_command(importlib.import_module(f"slipway_lite.cli.{cmd_name}").app)
-            found.name = cmd_name
+            found.name, found.short_help = cmd_name, NOUNS[cmd_name]
         return found
 
 

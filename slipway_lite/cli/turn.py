@@ -82,7 +82,7 @@ def parse(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Read the machine result out of an agent's final reply; leaves with 3 when there is none.
+    """Read the machine result out of a final reply. Leaves with 3 when there is none.
 
     Example: slipway turn parse --skill execute-phase --json reply.md
     """
@@ -131,7 +131,7 @@ def snapshot(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Compile the WorkflowSnapshot v1 of a working tree at its head revision.
+    """Compile the WorkflowSnapshot v1 of a tree. It is taken at the head revision.
 
     Example: slipway turn snapshot --root . --json
     """
@@ -150,7 +150,7 @@ def snapshot(
 
 @app.command()
 def sense(root: RootOption = "", json: JsonOption = False) -> None:
-    """Print what the built-in workflow-status sensor sees: one strict Envelope v2.
+    """Print what the workflow-status sensor sees. It is one strict Envelope v2.
 
     Example: slipway turn sense --root . --json
     """
@@ -166,7 +166,7 @@ def state(
     init: Annotated[bool, typer.Option("--init", help="Write a draft where there is no document yet.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Show the repository-state document as it is read, or write a first draft of it.
+    """Show the repository-state document. With --init, write a first draft of it.
 
     Example: slipway turn state --init
     """
@@ -182,7 +182,9 @@ def state(
 
 @app.command()
 def decide(file: FileArgument = "-", json: JsonOption = False) -> None:
-    """Decide the next step from a request {snapshot, lastOutcome, lastOutcomeSourceRevision, policy}.
+    """Decide the next step.
+
+    The request is {snapshot, lastOutcome, lastOutcomeSourceRevision, policy}.
 
     Example: slipway turn decide --json request.json
     """
@@ -214,7 +216,9 @@ def drive(
     root: RootOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Drive one turn of a real agent: instruct, parse, re-ask once, journal; leaves with 3 when it failed.
+    """Drive one turn of a real agent.
+
+    Instruct, parse, re-ask once, journal. Leaves with 3 when it failed.
 
     Example: slipway turn drive --skill plan-fix --prompt "Plan 134" -- my-agent --print
     """
@@ -266,7 +270,9 @@ def advance(
     root: RootOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Advance the work by one stage: sense, decide, drive one turn of the agent. It never merges.
+    """Advance the work by one stage.
+
+    Sense, decide, drive one turn of the agent. It never merges.
 
     Example: slipway turn advance --check "make test" -- my-agent --print
     """

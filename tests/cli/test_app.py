@@ -62,6 +62,22 @@ def test_help_of_our_own_nouns_is_plain(name: str) -> None:
     assert "completion" not in text
 
 
+@pytest.mark.parametrize("argv", [[], ["protocol"], *([name] for name in NOUNS if name not in ("db", "demo", "serve"))])
+def test_no_summary_in_a_list_of_commands_is_cut(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = shown(*argv, "--help").partition("Commands:\n")[2].splitlines()
+    assert listed and not [line for line in listed if line.endswith("...")]
+
+
+@pytest.mark.parametrize(
+    ("argv", "wanted"),
+    [(["turn", "parse"], " [OPTIONS] [FILE]\n"), (["task", "dispatch"], "Refuse unless the task is at this version.")],
+)
+def test_help_has_no_doubled_brackets_and_no_default_that_means_none(argv: list[str], wanted: str) -> None:
+    text = shown(*argv, "--help")
+    assert wanted in text and "[[" not in text and "-1" not in text
+
+
 @pytest.mark.parametrize("flag", ["--version", "-v"])
 def test_version(flag: str) -> None:
     assert shown(flag) == f"slipway-lite {__version__}\n"
