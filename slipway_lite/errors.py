@@ -24,7 +24,8 @@ EXIT_RUNTIME = 3
 class SlipwayError(Exception):
     """A well-formed request whose operation was refused or failed.
 
-    ``code`` is stable (``^[a-z][a-z0-9_]*$``), ``exit_code`` is the process status that goes with it,
+    ``code`` is stable: lower case (``^[a-z][a-z0-9_]*$``), but for the control plane's own, which seed 004 published
+    in upper case (``NOT_FOUND``). ``exit_code`` is the process status that goes with it,
     ``details`` is one of the shapes of machine-protocol §1.5 or ``None``, ``next`` is a Next object
     (machine-protocol §5) or ``None`` where nothing can be said.
     """

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
 import os
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -17,7 +19,7 @@ from typer.core import TyperGroup
 from slipway_lite.cli import grammar
 from slipway_lite.cli.call import report
 from slipway_lite.cli.noun import noun
-from slipway_lite.cli.output import output_failed
+from slipway_lite.cli.output import put
 from slipway_lite.errors import SlipwayError
 
 if TYPE_CHECKING:
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 PROGRAM = "slipway"
 NOUNS = {
     "audit": "Audit events: bring in those of another store.",
-    "db": "The database file: where it is, what it holds, whether it is sound.",
-    "demo": "Drive Runs in a throw-away repository and show what happened.",
+    "db": "The database file: where, what, whether it is sound.",
+    "demo": "Drive Runs in a throw-away repository.",
     "docs": "Documents: register, resolve, acknowledge, compare.",
     "evidence": "Evidence: record that somebody looked at it.",
     "job": "Jobs: look at one, give a sign of life.",
@@ -36,9 +38,9 @@ NOUNS = {
     "serve": "Serve the control plane over HTTP.",
     "task": "Tasks: create, dispatch, judge, integrate, publish.",
     "tracker": "Trackers: tie an entity to a task.",
-    "turn": "The turn contract: instruct, parse, snapshot, decide, drive and advance agent turns.",
+    "turn": "Agent turns: instruct, parse, decide, drive, advance.",
 }
-"""Our own commands, each a module of this package with ``app``."""
+"""Our own commands, each a module of this package with ``app``, and what the list of commands says about it."""
 
 _TYPES = {"string": str, "int": int, "bool": bool, "strings": list[str]}
 
@@ -53,7 +55,7 @@ class Nouns(TyperGroup):
         found = self.commands.get(cmd_name)
         if found is None and cmd_name in NOUNS:
             found = typer.main.get_command(importlib.import_module(f"slipway_lite.cli.{cmd_name}").app)
-            found.name = cmd_name
+            found.name, found.short_help = cmd_name, NOUNS[cmd_name]
         return found
 
 
@@ -112,32 +114,58 @@ def _parameter(name: str, default: Any, kind: Any) -> inspect.Parameter:
 
 def show_help(command: grammar.Command) -> int:
     """Print the help of a machine command; anything else on its line does not matter."""
-    try:
-        build()([*command.words.split(), "--help"], prog_name=PROGRAM, standalone_mode=False)
-    except OSError as error:
-        raise output_failed() from error
+    _run([*command.words.split(), "--help"])
     return 0
 
 
+class _Answer(io.TextIOBase):
+    """Standard output for what Typer prints, so that an answer that is lost is told from input that failed."""
+
+    def write(self, text: str) -> int:
+        put(text)
+        return len(text)
+
+
+def _run(argv: list[str]) -> Any:
+    with redirect_stdout(_Answer()):
+        return build()(argv, prog_name=PROGRAM, standalone_mode=False)
+
+
 def execute(argv: list[str]) -> int:
-    """Run a command of ours and return its exit status; a refusal is one JSON line on standard error."""
-    app = build()
-    if "_SLIPWAY_COMPLETE" in os.environ:
+    """Run a command of ours and return its exit status; a refusal is one JSON line on standard error.
+
+    Every word has to be UTF-8, paths included: words become ids, titles and text of the record, and the record is
+    UTF-8. A file with another name is reached from its directory, through ``SLIPWAY_DB``, or on standard input.
+    """
+    if os.environ.get("_SLIPWAY_COMPLETE"):
         from typer._completion_classes import completion_init
 
         completion_init()
-        app(prog_name=PROGRAM)
+        build()(prog_name=PROGRAM)
         return 0
     try:
-        status = app(argv, prog_name=PROGRAM, standalone_mode=False)
+        _refuse_other_than_utf8(argv)
+        status = _run(argv)
     except SlipwayError as error:
         return report(error, argv)
-    except OSError:
-        # Commands turn their own into refusals; what is left is Typer writing help.
-        return report(output_failed(), argv)
+    except OSError as error:
+        told = f"The system refused a step of the command: {error.strerror or error}."
+        return report(SlipwayError("runtime_error", told), argv)
     except Exception as error:
         # Usage errors of Typer's own parser, told by their shape: their classes are private to Typer.
         if not hasattr(error, "format_message"):
             raise
-        return report(grammar.usage(error.format_message()), argv)
+        return report(grammar.usage(_sentence(error.format_message())), argv)
     return status if isinstance(status, int) else 0
+
+
+def _refuse_other_than_utf8(argv: list[str]) -> None:
+    try:
+        "".join(argv).encode()
+    except UnicodeEncodeError:
+        raise grammar.usage("Every word of the command line has to be UTF-8.") from None
+
+
+def _sentence(message: str) -> str:
+    """A message of Typer's, ended like a sentence, because ours goes on after it."""
+    return message if message.endswith((".", "?", "!")) else f"{message}."

@@ -29,7 +29,7 @@ def import_events(
     root: RootOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Bring in the audit events of a shipyard-cp store, whole or not at all.
+    """Bring in the audit events of another store. They come from shipyard-cp, whole or not at all.
 
     Example: slipway audit import audit.jsonl
     """

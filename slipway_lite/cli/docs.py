@@ -27,7 +27,7 @@ def ingest(
     root: RootOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Register documents; the version of each is the SHA-256 of its content.
+    """Register documents. The version of each is the SHA-256 of its content.
 
     Example: slipway docs ingest docs/spec.md --type spec
     """

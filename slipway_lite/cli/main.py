@@ -30,7 +30,7 @@ def main() -> None:
 
 def execute(argv: list[str]) -> int:
     """The exit status of one command line."""
-    if "_SLIPWAY_COMPLETE" not in os.environ:
+    if not os.environ.get("_SLIPWAY_COMPLETE"):
         from slipway_lite.cli import grammar
 
         if grammar.is_machine(argv):

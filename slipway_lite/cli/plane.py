@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from slipway_lite.control.service import ControlPlane
 
 FileOption = Annotated[str, typer.Option("--file", help="JSON body; - reads standard input. Flags override it.")]
-VersionOption = Annotated[int, typer.Option("--expected-version", help="Refuse unless the task is at this version.")]
+VersionOption = Annotated[
+    int, typer.Option("--expected-version", show_default=False, help="Refuse unless the task is at this version.")
+]
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="The task's id.")]
 ANY_VERSION = -1
 

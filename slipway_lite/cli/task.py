@@ -116,7 +116,7 @@ def events(task_id: TaskArgument, db: DatabaseOption = "", root: RootOption = ""
 def audit_events(
     task_id: TaskArgument, db: DatabaseOption = "", root: RootOption = "", json: JsonOption = False
 ) -> None:
-    """List the audit events of a task in the order of recording.
+    """List the audit events of a task as recorded.
 
     Example: slipway task audit-events task_0123
     """
@@ -164,7 +164,7 @@ def result(
     root: RootOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Hand in a WorkerResult, read from a file or standard input.
+    """Hand in a WorkerResult. It is read from a file or standard input.
 
     Example: slipway task result task_0123 --file result.json
     """
@@ -184,7 +184,7 @@ def checklist(
     root: RootOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Tick items of the manual checklist ahead of acceptance.
+    """Tick items of the manual checklist. Acceptance asks for them.
 
     Example: slipway task checklist task_0123 --check tests-passed --by ann
     """
@@ -214,7 +214,7 @@ def accept(
     root: RootOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Accept a task by hand, when every gate holds; else nothing changes.
+    """Accept a task by hand. Every gate has to hold, else nothing changes.
 
     Example: slipway task accept task_0123 --check tests-passed --check no-regressions --by ann
     """
@@ -237,7 +237,7 @@ def transition(
     root: RootOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Record a transition by hand; only those that the state machine lists are taken.
+    """Record a transition by hand. Only those that the state machine lists are taken.
 
     A task that resumes integrating on a configured repository is integrated again.
 

@@ -104,7 +104,7 @@ def approve(
     root: RootOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Approve a publish that waits for it, with the token that was issued.
+    """Approve a publish that waits for it. It takes the token that was issued.
 
     Example: slipway task approve task_0123 --token-file token.txt
     """

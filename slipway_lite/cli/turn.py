@@ -26,14 +26,19 @@ app = noun("Machine results of driven agent turns, and what to do next.")
 FAILED = 3
 INPUT_LIMIT = 64 * 1024 * 1024
 """Bytes of one file or stream that a command reads whole."""
+TIMEOUT, LONGEST_TIMEOUT = 3600, 7 * 24 * 3600
+"""Seconds that one call of an agent may take: by default, and at most."""
 
 SkillOption = Annotated[str, typer.Option("--skill", help="The skill of the turn; `slipway turn profiles` lists them.")]
 UnitOption = Annotated[str, typer.Option("--context-unit", help="The unit id that the turn was called for.")]
 StrictTailOption = Annotated[
     bool, typer.Option("--strict-tail", help="Refuse a result after which another fence was opened.")
 ]
-FileArgument = Annotated[str, typer.Argument(metavar="[FILE]", help="A file, or - for standard input.")]
+FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A file, or - for standard input.")]
 CommandArgument = Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The agent: prompt in, reply out.")]
+TimeoutOption = Annotated[
+    int, typer.Option("--timeout", min=1, max=LONGEST_TIMEOUT, help="Seconds that one call of the agent may take.")
+]
 ResumeOption = Annotated[
     str, typer.Option("--resume-command", help="Command that continues the agent's session, for the one re-ask.")
 ]
@@ -77,7 +82,7 @@ def parse(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Read the machine result out of an agent's final reply; leaves with 3 when there is none.
+    """Read the machine result out of a final reply. Leaves with 3 when there is none.
 
     Example: slipway turn parse --skill execute-phase --json reply.md
     """
@@ -126,7 +131,7 @@ def snapshot(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Compile the WorkflowSnapshot v1 of a working tree at its head revision.
+    """Compile the WorkflowSnapshot v1 of a tree. It is taken at the head revision.
 
     Example: slipway turn snapshot --root . --json
     """
@@ -145,7 +150,7 @@ def snapshot(
 
 @app.command()
 def sense(root: RootOption = "", json: JsonOption = False) -> None:
-    """Print what the built-in workflow-status sensor sees: one strict Envelope v2.
+    """Print what the workflow-status sensor sees. It is one strict Envelope v2.
 
     Example: slipway turn sense --root . --json
     """
@@ -161,7 +166,7 @@ def state(
     init: Annotated[bool, typer.Option("--init", help="Write a draft where there is no document yet.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Show the repository-state document as it is read, or write a first draft of it.
+    """Show the repository-state document. With --init, write a first draft of it.
 
     Example: slipway turn state --init
     """
@@ -177,7 +182,9 @@ def state(
 
 @app.command()
 def decide(file: FileArgument = "-", json: JsonOption = False) -> None:
-    """Decide the next step from a request {snapshot, lastOutcome, lastOutcomeSourceRevision, policy}.
+    """Decide the next step.
+
+    The request is {snapshot, lastOutcome, lastOutcomeSourceRevision, policy}.
 
     Example: slipway turn decide --json request.json
     """
@@ -200,6 +207,7 @@ def drive(
     skill: SkillOption,
     resume_command: ResumeOption = "",
     prompt: Annotated[str, typer.Option("--prompt", help="The prompt (default: standard input).")] = "",
+    timeout: TimeoutOption = TIMEOUT,
     context_unit: UnitOption = "",
     strict_tail: StrictTailOption = False,
     run: Annotated[str, typer.Option("--run", help="The Run that the turn belongs to.")] = "",
@@ -208,7 +216,9 @@ def drive(
     root: RootOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Drive one turn of a real agent: instruct, parse, re-ask once, journal; leaves with 3 when it failed.
+    """Drive one turn of a real agent.
+
+    Instruct, parse, re-ask once, journal. Leaves with 3 when it failed.
 
     Example: slipway turn drive --skill plan-fix --prompt "Plan 134" -- my-agent --print
     """
@@ -219,20 +229,21 @@ def drive(
     from slipway_lite.turns.snapshot import snapshot_sha256
 
     profile_of(skill)
+    resume = _words("--resume-command", resume_command)
     observed = try_to_observe(root or os.getcwd())
     top = observed.git.root if observed else os.path.realpath(root or os.getcwd())
     with _store(db, root) as store:
-        journal = _journal(store, top, run, action)
+        journal = _journal(store, top, observed.git.common_dir if observed else None, run, action)
         asked = prompt or ("" if os.isatty(0) else _read("-").decode("utf-8", "replace"))
         pinned = observed.pinned_document() if observed else None
         facts = {"snapshot_sha256": snapshot_sha256(journal_snapshot(journal, observed))} if observed else {}
         turn = drive_turn(
             skill,
-            ProcessAgent(command, shlex.split(resume_command) or None, root=top),
+            ProcessAgent(command, resume, root=top, seconds=timeout),
             context={"unitId": context_unit} if context_unit else None,
             journal=PinnedJournal(journal, top, pinned, facts),
             prompt=asked,
-            same_session=bool(resume_command),
+            same_session=resume is not None,
             strict_tail=strict_tail,
         )
     document = turn.as_document()
@@ -245,6 +256,7 @@ def drive(
 def advance(
     command: CommandArgument,
     resume_command: ResumeOption = "",
+    timeout: TimeoutOption = TIMEOUT,
     sensor: Annotated[str, typer.Option("--sensor", help="Sensor command (default: `slipway turn sense`).")] = "",
     check: Annotated[str, typer.Option("--check", help="Command whose exit status 0 proves `verification`.")] = "",
     go_on: Annotated[bool, typer.Option("--continue", help="Go on past one stage.")] = False,
@@ -258,7 +270,9 @@ def advance(
     root: RootOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Advance the work by one stage: sense, decide, drive one turn of the agent. It never merges.
+    """Advance the work by one stage.
+
+    Sense, decide, drive one turn of the agent. It never merges.
 
     Example: slipway turn advance --check "make test" -- my-agent --print
     """
@@ -268,17 +282,18 @@ def advance(
     from slipway_lite.turns.loop import AdvanceConfig
     from slipway_lite.turns.worktree import observe_git
 
-    top = observe_git(root or os.getcwd()).root
-    resume = shlex.split(resume_command) or None
+    resume = _words("--resume-command", resume_command)
+    sensor_command, check_command = _words("--sensor", sensor), _words("--check", check)
+    git = observe_git(root or os.getcwd())
     with _store(db, root) as store:
         result = conduct(
             AdvanceSetup(
-                root=top,
-                journal=_journal(store, top, run, action),
-                new_agent=lambda: ProcessAgent(command, resume, root=top),
+                root=git.root,
+                journal=_journal(store, git.root, git.common_dir, run, action),
+                new_agent=lambda: ProcessAgent(command, resume, root=git.root, seconds=timeout),
                 same_session=resume is not None,
-                sensor=shlex.split(sensor) or None,
-                check=shlex.split(check) or None,
+                sensor=sensor_command,
+                check=check_command,
                 config=AdvanceConfig(
                     iterations_cap=iterations_cap,
                     sensitive_paths=tuple(sensitive_path or ()),
@@ -294,32 +309,39 @@ def advance(
         raise typer.Exit(FAILED)
 
 
+def _words(option: str, command: str) -> list[str] | None:
+    """The words of a command that an option gives, quoted as for a shell; ``None`` where it is not given."""
+    if not command:
+        return None
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError("invalid_command", f"{option} is not a command: {error}.") from None
+    if not words:
+        raise UsageError("invalid_command", f"{option} is not a command: it has no word.")
+    return words
+
+
 def _store(db: str, root: str) -> Store:
     from slipway_lite.store.connection import open_store
 
     return open_store(database(db, root)[0])
 
 
-def _journal(store: Store, root: str, run: str, action: str) -> TurnJournal:
+def _journal(store: Store, root: str, git_common_dir: str | None, run: str, action: str) -> TurnJournal:
     from slipway_lite.turns.service import TurnJournal
 
     if action and not run:
         raise UsageError("action_without_run", "--action names an Action of a Run; give --run too.")
-    return TurnJournal(store, root, run_id=run or None, action_id=action or None)
+    return TurnJournal(store, root, run_id=run or None, action_id=action or None, git_common_dir=git_common_dir)
 
 
 def _read(file: str) -> bytes:
-    if file == "-":
-        raw = read_descriptor(0, INPUT_LIMIT)
-    else:
-        try:
-            descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                raw = read_descriptor(descriptor, INPUT_LIMIT)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise UsageError("input_unreadable", f"The input cannot be read: {error.strerror}.") from error
+    try:
+        with open(0 if file == "-" else file, "rb", buffering=0, closefd=file != "-") as source:
+            raw = read_descriptor(source.fileno(), INPUT_LIMIT)
+    except OSError as error:
+        raise UsageError("input_unreadable", f"The input cannot be read: {error.strerror}.") from error
     if len(raw) > INPUT_LIMIT:
         raise UsageError("input_too_large", f"The input is larger than {INPUT_LIMIT} bytes.")
     return raw

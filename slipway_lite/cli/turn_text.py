@@ -81,6 +81,8 @@ def _known(number: Any) -> str:
 def repository_state(document: dict[str, Any]) -> list[str]:
     if document["status"] == "missing":
         return ["State:   missing", "Next:    /discover-repository-state, or `slipway turn state --init`"]
+    if "degradations" in document:
+        return ["State:   unknown", *(f"Unread:  {visible(name)}" for name in document["degradations"])]
     return [
         f"State:   {visible(document['status'])}",
         f"Source:  {visible(document['source_revision'] or 'not recorded')}",

@@ -28,7 +28,7 @@ UNIT_FOLDERS = {"feature": "docs/features", "fix": "docs/fix"}
 DECLARED_STATES = ("draft", "frozen", "contradicted", "needs-input")
 """The states that a document can declare; ``missing`` and ``unknown`` are the compiler's own words."""
 
-# The seven reasons, and two that name ids.
+# The seven reasons, two that name ids, and one of ours for a document that is there all the same.
 STATE_ABSENT = "The repository-state document is absent."
 STATE_UNRECOGNISED = "The repository-state document declares no recognised status."
 NO_UNIT = "No roadmap or fix row selects a unit."
@@ -38,6 +38,7 @@ NO_REMAINING = "No progress receipt names a remaining phase."
 NO_COMPLETED = "No progress receipt names a completed phase."
 UNKNOWN_REMAINING = "The remaining receipt names a phase that the SPEC does not have: {ids}."
 UNKNOWN_COMPLETED = "Completed receipts name phases that the SPEC does not have: {ids}."
+UNREADABLE = "The document exists and cannot be read."
 DECLARED_CONTRADICTION = "The repository-state document declares a contradiction."
 
 _FACTS = Object(
@@ -84,6 +85,7 @@ class _Document(NamedTuple):
 class _Draft:
     """The lists of a snapshot while it is compiled; the order of pushes is contractual."""
 
+    unreadable: tuple[str, ...] = ()
     provenance: list[dict[str, Any]] = field(default_factory=list)
     contradictions: list[dict[str, Any]] = field(default_factory=list)
     unknowns: list[dict[str, Any]] = field(default_factory=list)
@@ -95,6 +97,9 @@ class _Draft:
     def unknown(self, fact: str, reason: str) -> None:
         self.unknowns.append({"field": fact, "reason": reason})
 
+    def is_unreadable(self, ending: str) -> bool:
+        return any(path.endswith(ending) for path in self.unreadable)
+
 
 def compile_workflow_snapshot(
     *,
@@ -102,20 +107,22 @@ def compile_workflow_snapshot(
     repository: dict[str, Any],
     documents: list[dict[str, str]],
     status_forms: Sequence[str] = PUBLISHED_FORMS,
+    unreadable: Sequence[str] = (),
 ) -> SnapshotResult:
     """The snapshot that ``documents``, a list of ``{"path", "content"}``, and the repository facts give.
 
     ``repository`` is ``{"branch", "headSha", "dirty"}`` and is carried as given. The published compiler reads a
     status only as a plain ``Status: word`` line; ``status_forms=ALL_FORMS`` reads the bold line and the table row too
-    and records in ``readings`` which one it was. Errors arise from the caller's facts only;
-    further keys of a document are ignored.
+    and records in ``readings`` which one it was. ``unreadable`` are paths of documents that exist and could not be
+    read: what they would say is unknown, and they are never taken for absent. Errors arise from the
+    caller's facts only; further keys of a document are ignored.
     """
     facts = {"sourceRevision": source_revision, "repository": repository, "documents": documents}
     errors = check(_FACTS, facts, strict=False)
     if errors:
         return SnapshotResult(None, errors)
     sources = [_Document(document["path"], document["content"]) for document in documents]
-    draft = _Draft()
+    draft = _Draft(tuple(unreadable))
     state = _repository_state(sources, draft, status_forms)
     unit = _unit(sources, draft)
     phase = _phase(sources, draft, unit) if unit else {"current": None, "total": None, "completed": None, "names": []}
@@ -142,6 +149,9 @@ def _find(sources: list[_Document], ending: str) -> _Document | None:
 
 def _repository_state(sources: list[_Document], draft: _Draft, status_forms: Sequence[str]) -> str:
     document = _find(sources, REPOSITORY_STATE_PATH)
+    if document is None and draft.is_unreadable(REPOSITORY_STATE_PATH):
+        draft.unknown("repositoryState", UNREADABLE)
+        return "unknown"
     if document is None:
         draft.unknown("repositoryState", STATE_ABSENT)
         return "missing"
@@ -172,6 +182,9 @@ def _unit(sources: list[_Document], draft: _Draft) -> dict[str, Any] | None:
         if index is not None and row is not None:
             draft.known("unit", index, index.line_of(row.line))
             return {"kind": kind, "id": row.id, "status": row.status}
+        if index is None and draft.is_unreadable(path):
+            draft.unknown("unit", UNREADABLE)
+            return None
     draft.unknown("unit", NO_UNIT)
     return None
 
@@ -180,13 +193,16 @@ def _phase(sources: list[_Document], draft: _Draft, unit: dict[str, Any]) -> dic
     folder = f"{UNIT_FOLDERS[unit['kind']]}/{unit['id']}"
     spec = _find(sources, f"{folder}/SPEC.md")
     phases = read_phases(spec.content) if spec else []
-    missing = SPEC_ABSENT if spec is None else None if phases else SPEC_WITHOUT_PHASES
+    absent = UNREADABLE if draft.is_unreadable(f"{folder}/SPEC.md") else SPEC_ABSENT
+    missing = absent if spec is None else None if phases else SPEC_WITHOUT_PHASES
     if missing is not None:
         draft.unknown("phase.names", missing)
         draft.unknown("phase.total", missing)
     ids = [phase.id for phase in phases]
     progress = _find(sources, f"{folder}/progress.md") or _Document("", "")
     receipts = read_receipts(progress.content)
+    if missing is None and not progress.path and draft.is_unreadable(f"{folder}/progress.md"):
+        missing = UNREADABLE
     current = _current(progress, receipts, ids, draft, missing)
     if spec is not None and phases:
         line = spec.line_of(phases[0].line)

@@ -25,7 +25,8 @@ from slipway_lite.turns.loop import Advance, AdvanceConfig, Dependencies, Sent, 
 from slipway_lite.turns.observation import PinnedJournal, journal_snapshot, observe_worktree
 from slipway_lite.turns.profiles import PROFILES
 from slipway_lite.turns.snapshot import snapshot_sha256
-from slipway_lite.turns.worktree import append_line, observe_git, park
+from slipway_lite.turns.worktree import observe_git, park
+from slipway_lite.turns.writing import append_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -45,12 +45,12 @@ class Attempt:
     text_bytes: int
     parsed: ParsedTurn
 
-    def as_document(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, Any]:
         return {
             "text_sha256": self.text_sha256,
             "text_bytes": self.text_bytes,
             "source": self.parsed.source,
-            "errors": [error.as_document() for error in self.parsed.errors],
+            "errors": [error.as_record() for error in self.parsed.errors],
             "diagnostics": [diagnostic.as_document() for diagnostic in self.parsed.diagnostics],
         }
 
@@ -91,6 +91,10 @@ class DrivenTurn:
         return (_INVOKE_FAILED, *found) if self.interrupted else found
 
     def as_document(self) -> dict[str, Any]:
+        """The turn as it is shown: its record, with the names of unknown keys of the last reply."""
+        return {**self.as_record(), "errors": [error.as_document() for error in self.errors]}
+
+    def as_record(self) -> dict[str, Any]:
         """The turn as it is journaled: digests, lengths, origin and diagnostics; never a text or an envelope."""
         last = self.attempts[-1] if self.attempts else None
         return {
@@ -100,10 +104,10 @@ class DrivenTurn:
             "repair": self.repair,
             "outcome": self.outcome,
             "diagnostics": [item.as_document() for item in last.parsed.diagnostics] if last else [],
-            "errors": [error.as_document() for error in self.errors],
+            "errors": [error.as_record() for error in self.errors],
             "text_sha256": last.text_sha256 if last else None,
             "text_bytes": last.text_bytes if last else None,
-            "attempts": [attempt.as_document() for attempt in self.attempts],
+            "attempts": [attempt.as_record() for attempt in self.attempts],
         }
 
 
@@ -149,7 +153,7 @@ class _Turn:
     def end(self, journal: Journal | None, *, interrupted: bool = False) -> DrivenTurn:
         turn = DrivenTurn(self._skill, tuple(self._attempts), self._repair, interrupted)
         if journal is not None:
-            journal.append_turn(turn.as_document())
+            journal.append_turn(turn.as_record())
         return turn
 
 

@@ -25,8 +25,8 @@ from slipway_lite.turns.worktree import (
     GitFacts,
     observe_git,
     read_documents,
-    write_document,
 )
+from slipway_lite.turns.writing import write_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Observation(NamedTuple):
             repository=self.git.as_repository(),
             documents=self.documents.documents,
             status_forms=status_forms,
+            unreadable=self.documents.unread,
         )
 
     def envelope(self) -> dict[str, Any]:
@@ -62,8 +63,15 @@ class Observation(NamedTuple):
         return None if content is None else read_repository_state(content)
 
     def repository_state_document(self) -> dict[str, Any]:
-        """The repository state as one JSON document; its status is ``missing`` when there is none."""
+        """The repository state as one JSON document.
+
+        Its status is ``missing`` when there is none, and ``unknown``, with the ``degradations`` that say why, when
+        there is one that cannot be read.
+        """
         state = self.repository_state()
+        if REPOSITORY_STATE_PATH in self.documents.unread:
+            named = [name for name in self.documents.degradations if name.endswith(f":{REPOSITORY_STATE_PATH}")]
+            return {"path": REPOSITORY_STATE_PATH, "status": "unknown", "degradations": named}
         if state is None:
             return {"path": REPOSITORY_STATE_PATH, "status": "missing"}
         rows = {

@@ -1,8 +1,8 @@
 """The built-in ``workflow-status`` sensor: one strict Envelope v2 from git and the tracked documents.
 
 Deterministic and pure: the same facts give the same envelope. Nothing is guessed. What exists and could not be read
-is named in ``detail.degradations``; what no local reader can see is null, or the value that its type forces, and
-listed in ``detail.not_observed``. (turn-contract §13)
+is named in ``detail.degradations`` and blocks the run; what no local reader can see is null, or the
+value that its type forces, and listed in ``detail.not_observed``. (turn-contract §13)
 """
 
 from __future__ import annotations
@@ -104,12 +104,11 @@ def _rows(documents: Documents) -> list[tuple[str, UnitRow]]:
 def build_envelope(git: GitFacts, documents: Documents) -> dict[str, Any]:
     """The envelope for one observed working tree; ``documents`` hold the indexes and the files of open units."""
     content = documents.content(REPOSITORY_STATE_PATH)
-    unread = any(name.endswith(f":{REPOSITORY_STATE_PATH}") for name in documents.degradations)
     state = None if content is None else read_repository_state(content)
     rows = _rows(documents)
     units = _open_units(documents, rows)
-    substrate = None if unread else _substrate(state)
-    startable = [] if substrate or unread else [unit for unit in units if not unit.unmet]
+    substrate = _unread(documents) or _substrate(state)
+    startable = [] if substrate else [unit for unit in units if not unit.unmet]
     unit = _choose(units, startable)
     verdict = _recovery(git, units)
     step = substrate or _step(unit, verdict)
@@ -147,7 +146,7 @@ def build_envelope(git: GitFacts, documents: Documents) -> dict[str, Any]:
         "needs_input": {"question": step.question, "options": []} if step.question else None,
         "next": {"recommended": step.command, "alternatives": [], "tier": _tier(step.command)},
         "detail": {
-            "repository_state": _repository_state(state, unread),
+            "repository_state": _repository_state(state, REPOSITORY_STATE_PATH in documents.unread),
             "features": [_view(unit) for unit in units if unit.kind == "feature"],
             "fixes": [_view(unit) for unit in units if unit.kind == "fix"],
             "design_candidates": [
@@ -240,6 +239,14 @@ def _recovery(git: GitFacts, units: list[Unit]) -> str:
     return RESUMABLE if len(in_progress) == 1 else AMBIGUOUS
 
 
+def _unread(documents: Documents) -> Step | None:
+    """From half a view nothing is recommended: what exists and cannot be read never looks like nothing to do."""
+    if not documents.degradations:
+        return None
+    reason, _, path = documents.degradations[0].partition(":")
+    return _blocked("", f"{path} exists and cannot be read ({reason}).", "unreadable-document")
+
+
 def _substrate(state: RepositoryState | None) -> Step | None:
     """Without a frozen repository state nothing may be planned: the run is blocked until discovery or the resolver."""
     if state is not None and state.status == "frozen":
@@ -248,12 +255,14 @@ def _substrate(state: RepositoryState | None) -> Step | None:
     conflict = next(iter(state.open_contradictions), None) if state else None
     if status in ("contradicted", "needs-input"):
         target = f" {conflict.id}" if conflict else ""
-        return _blocked(f"/resolve-repository-state{target}", f"The repository state is {status}.", status)
-    return _blocked("/discover-repository-state", f"The repository state is {status}.", status)
+        command = f"/resolve-repository-state{target}"
+    else:
+        command = "/discover-repository-state"
+    return _blocked(command, f"The repository state is {status}.", f"repository-state-{status}")
 
 
-def _blocked(command: str, summary: str, status: str) -> Step:
-    blocker = {"kind": "substrate", "id": f"repository-state-{status}", "scope": "run", "detail": summary}
+def _blocked(command: str, summary: str, name: str) -> Step:
+    blocker = {"kind": "substrate", "id": name, "scope": "run", "detail": summary}
     return Step("BLOCKED", command, summary, blocker)
 
 

@@ -40,21 +40,35 @@ class LastOutcome(NamedTuple):
 
 
 class TurnJournal:
-    """Appends turns and snapshots of the working tree at ``root``; ``run_id`` and ``action_id`` link its turns."""
+    """Appends turns and snapshots of the working tree at ``root``; ``run_id`` and ``action_id`` link its turns.
 
-    def __init__(self, store: Store, root: str, *, run_id: str | None = None, action_id: str | None = None) -> None:
+    A file may hold several repositories: the Run has to be one of the repository ``git_common_dir``. Raises
+    :class:`SlipwayError`: ``run_not_found``, ``action_not_found``.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        root: str,
+        *,
+        run_id: str | None = None,
+        action_id: str | None = None,
+        git_common_dir: str | None = None,
+    ) -> None:
         self._store = store
         self._stream = _text(f"worktree:{root}")
         self._links = {"run_id": run_id, "action_id": action_id}
-        if run_id is not None and not store.rows("select 1 from runs where run_id = ?", (run_id,)):
-            raise SlipwayError("run_not_found", "The database has no such Run.")
+        if run_id is not None and not store.rows(
+            "select 1 from runs where run_id = ? and git_common_dir = ?", (run_id, git_common_dir)
+        ):
+            raise SlipwayError("run_not_found", "The database has no such Run of this repository.")
         if action_id is not None and not store.rows(
             "select 1 from run_actions where run_id = ? and action_id = ?", (run_id, action_id)
         ):
             raise SlipwayError("action_not_found", "The Run has no such Action.")
 
     def append_turn(self, record: dict[str, Any]) -> None:
-        """Append one turn: a record of :meth:`DrivenTurn.as_document` with any of the other columns of ``turns``."""
+        """Append one turn: a record of :meth:`DrivenTurn.as_record` with any of the other columns of ``turns``."""
         self._append("turns", {"turn_id": ids.uuid4(), **self._links, **record})
 
     def append_snapshot(self, record: dict[str, Any]) -> None:

@@ -11,19 +11,23 @@ good value cheap.
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Mapping, Sequence
 
 MAX_PROBLEMS = 100
 """How many problems one list or object reports; a hostile document must not cost more than itself."""
 
 _KEY_LENGTH = 64
+
+UNKNOWN_KEY = "unknown_key"
+_QUOTED_KEY = re.compile(r"""\[['"]""")
+"""Where :func:`segment` starts to quote; the names before it are the contract's, and an index has no quote."""
 
 
 class Problem(NamedTuple):
@@ -35,6 +39,14 @@ class Problem(NamedTuple):
 
     def as_document(self) -> dict[str, str]:
         return {"code": self.code, "path": self.path, "message": self.message}
+
+    def as_record(self) -> dict[str, str]:
+        """The document without the name of an unknown key, which is text of the reply and not of the contract."""
+        if self.code != UNKNOWN_KEY:
+            return self.as_document()
+        quoted = _QUOTED_KEY.search(self.path)
+        parent = self.path[: quoted.start()] if quoted else self.path.rpartition(".")[0]
+        return {**self.as_document(), "path": f"{parent}[unknown]"}
 
 
 Problems = list[Problem] | tuple[()]
@@ -259,7 +271,7 @@ class Object(Shape):
     def _unknown(self, value: dict[str, Any]) -> list[Problem]:
         strange = [key for key in value if key not in self.required and key not in self.optional]
         return [
-            Problem("unknown_key", segment(key), "This key is not part of the contract.")
+            Problem(UNKNOWN_KEY, segment(key), "This key is not part of the contract.")
             for key in strange[:MAX_PROBLEMS]
         ]
 

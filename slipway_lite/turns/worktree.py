@@ -54,6 +54,11 @@ class Documents(NamedTuple):
     def content(self, path: str) -> str | None:
         return next((found["content"] for found in self.documents if found["path"] == path), None)
 
+    @property
+    def unread(self) -> list[str]:
+        """The paths that exist and could not be read."""
+        return [degradation.partition(":")[2] for degradation in self.degradations]
+
 
 def observe_git(root: str, ignore: Iterable[str] = ()) -> GitFacts:
     """The state of the working tree at ``root``; paths in ``ignore`` do not make it dirty.
@@ -74,7 +79,7 @@ def observe_git(root: str, ignore: Iterable[str] = ()) -> GitFacts:
         raise SlipwayError("no_revision", "The repository has no commit yet, so there is no revision to cite.")
     return GitFacts(
         root=toplevel,
-        common_dir=common,
+        common_dir=os.path.realpath(common),
         branch="" if about["head"] == "(detached)" else about["head"],
         head=about["oid"],
         porcelain="\n".join(line for line in lines if not line.startswith("#")),
@@ -126,9 +131,14 @@ def read_documents(root: str, paths: Iterable[str]) -> Documents:
     base = os.path.realpath(root)
     for path in paths:
         place = os.path.join(base, *path.split("/"))
-        if not os.path.lexists(place):
+        try:
+            os.lstat(place)
+        except (FileNotFoundError, NotADirectoryError):
             continue
-        content, reason = _read(base, place)
+        except OSError:
+            content, reason = None, "unreadable"
+        else:
+            content, reason = _read(base, place)
         if content is None:
             degradations.append(f"{reason}:{path}")
         else:
@@ -152,28 +162,3 @@ def _read(base: str, place: str) -> tuple[str | None, str]:
         return raw.decode(), ""
     except UnicodeDecodeError:
         return None, "not-utf8"
-
-
-def write_document(root: str, path: str, content: str) -> None:
-    """Write one document under ``root`` whole or not at all; raises ``document_unwritable``."""
-    place = os.path.join(root, *path.split("/"))
-    draft = f"{place}.slipway-draft"
-    try:
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        with open(draft, "w", encoding="utf-8", newline="") as file:
-            file.write(content)
-        os.replace(draft, place)
-    except OSError as error:
-        raise SlipwayError("document_unwritable", f"The document cannot be written: {error.strerror}.") from error
-
-
-def append_line(root: str, path: str, line: str) -> bool:
-    """Append one line to a log under ``root``; whether it worked, because a log never blocks the work."""
-    place = os.path.join(root, *path.split("/"))
-    try:
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        with open(place, "a", encoding="utf-8", newline="") as file:
-            file.write(line + "\n")
-    except OSError:
-        return False
-    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -61,6 +62,22 @@ def test_help_of_our_own_nouns_is_plain(name: str) -> None:
     assert "completion" not in text
 
 
+@pytest.mark.parametrize("argv", [[], ["protocol"], *([name] for name in NOUNS if name not in ("db", "demo", "serve"))])
+def test_no_summary_in_a_list_of_commands_is_cut(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = shown(*argv, "--help").partition("Commands:\n")[2].splitlines()
+    assert listed and not [line for line in listed if line.endswith("...")]
+
+
+@pytest.mark.parametrize(
+    ("argv", "wanted"),
+    [(["turn", "parse"], " [OPTIONS] [FILE]\n"), (["task", "dispatch"], "Refuse unless the task is at this version.")],
+)
+def test_help_has_no_doubled_brackets_and_no_default_that_means_none(argv: list[str], wanted: str) -> None:
+    text = shown(*argv, "--help")
+    assert wanted in text and "[[" not in text and "-1" not in text
+
+
 @pytest.mark.parametrize("flag", ["--version", "-v"])
 def test_version(flag: str) -> None:
     assert shown(flag) == f"slipway-lite {__version__}\n"
@@ -74,6 +91,39 @@ def test_version(flag: str) -> None:
 def test_anything_else_is_invalid_usage(argv: list[str]) -> None:
     reply = invoke(*argv)
     assert (reply.status, reply.code) == (2, "invalid_usage")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [["task", "get", "\udcff"], ["task", "events", "\udcff"], ["task", "dispatch", "\udcff"],
+     ["task", "approval", "\udcff"], ["job", "get", "\udcff"], ["repo", "remove", "\udcff"],
+     ["evidence", "ack", "T", "\udcff"], ["task", "get", "--", "\udcff"], ["task", "create", "--title", "a\udcff"],
+     ["turn", "drive", "--skill", "plan-fix", "--run", "\udcff", "--", "cat"],
+     ["turn", "advance", "--run=\udcff", "--", "cat"], ["db", "path", "--root", "/\udcff"]],
+)  # fmt: skip
+def test_words_that_are_not_utf8_are_invalid_usage(argv: list[str]) -> None:
+    reply = invoke(*argv)
+    assert (reply.status, reply.code) == (2, "invalid_usage")
+    assert reply.document["message"].startswith("Every word of the command line has to be UTF-8.")
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [(["--nope"], "No such option: --nope. `"), (["job", "get"], "Missing argument 'JOB'. `")],
+)
+def test_a_message_of_the_parser_is_a_sentence_of_its_own(argv: list[str], told: str) -> None:
+    assert invoke(*argv).document["message"].startswith(told)
+
+
+def test_a_system_that_refuses_a_step_is_not_an_output_that_was_lost(bare_root: Path, tmp_path: Path) -> None:
+    """A relative path, in a directory that is gone."""
+    script = 'cd "$0" && rmdir "$0" && exec "$@"'
+    (tmp_path / "gone").mkdir()
+    argv = ["repo", "add", "github:octo/hub", "--path", "hub", "--root", str(bare_root), "--db", str(tmp_path / "db")]
+    done = subprocess.run(
+        ["sh", "-c", script, str(tmp_path / "gone"), *COMMAND, *argv], env=environment(), capture_output=True
+    )
+    assert (done.returncode, done.stdout, json.loads(done.stderr)["code"]) == (3, b"", "runtime_error")
 
 
 @pytest.mark.parametrize("argv", [["run", "--goal-stdin"], ["db", "path", "--root"]])
@@ -120,6 +170,11 @@ def test_the_shells_get_a_script(shell: str) -> None:
 )  # fmt: skip
 def test_commands_operations_and_flags_complete(line: str, wanted: str) -> None:
     assert wanted in completed("bash", line)
+
+
+@pytest.mark.parametrize("argv", [["--version"], ["stop"]])
+def test_an_empty_completion_variable_is_none(argv: list[str]) -> None:
+    assert process(*argv, env={"_SLIPWAY_COMPLETE": ""}) == process(*argv)
 
 
 def test_completion_runs_no_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from slipway_lite.cli import turn
 from slipway_lite.errors import SlipwayError
 from slipway_lite.store.connection import open_store
 from slipway_lite.turns.vocabulary import EVIDENCE, INTENTS
+from tests.machine_host import process, repository
 from tests.turns.conftest import STATE, Tree, tree
 from tests.turns.documents import envelope, fenced, outcome, snapshot
 
@@ -162,6 +163,18 @@ def test_wrong_invocations_have_codes(slipway: Slipway, tmp_path: Path, monkeypa
     assert code(lambda: slipway("parse", "--skill", "plan-fix", stdin="four")) == ("input_too_large", 2)
 
 
+def test_a_verdict_that_is_the_answer_leaves_standard_error_empty() -> None:
+    done = subprocess.run([*PROGRAM[:-1], "--skill", "plan-fix", "--json"], input=b"no result", capture_output=True)
+    assert (done.returncode, done.stderr) == (3, b"") and not json.loads(done.stdout)["ok"]
+
+
+@pytest.mark.parametrize("more", [[], ["--jsonl"]])
+def test_a_standard_input_that_cannot_be_read_is_not_an_output_that_was_lost(tmp_path: Path, more: list[str]) -> None:
+    with open(tmp_path / "write-only", "wb") as source:
+        done = subprocess.run([*PROGRAM[:-1], "--skill", "plan-fix", *more], stdin=source, capture_output=True)
+    assert (done.returncode, done.stdout, json.loads(done.stderr)["code"]) == (2, b"", "input_unreadable")
+
+
 def test_a_snapshot_is_compiled_from_a_tree(slipway: Slipway, tree: Tree) -> None:
     tree.plan(state="| Status | frozen |\n")
     document = slipway("snapshot", "--root", str(tree.root), "--json").document
@@ -199,6 +212,39 @@ def test_the_repository_state_is_drafted_and_shown(slipway: Slipway, tree: Tree)
     assert (tree.root / STATE).is_file()
     assert slipway("state", *root).out.splitlines()[0] == "State:   draft"
     assert code(lambda: slipway("state", *root, "--init")) == ("document_exists", 3)
+
+
+@pytest.mark.parametrize("kind", ["not-utf8", "unreadable", "outside"])
+def test_an_unreadable_repository_state_is_named_and_nothing_is_recommended(
+    slipway: Slipway, tree: Tree, tmp_path: Path, kind: str
+) -> None:
+    tree.plan()
+    place = tree.root / STATE
+    place.unlink()
+    (tmp_path / "theirs.md").write_text("Status: frozen\n")
+    make = {
+        "not-utf8": lambda: place.write_bytes(b"\xff"),
+        "unreadable": lambda: os.mkfifo(place),
+        "outside": lambda: place.symlink_to(tmp_path / "theirs.md"),
+    }
+    make[kind]()
+    root = ("--root", str(tree.root))
+    sensed = slipway("sense", *root).out
+    assert sensed.startswith(f"State:   BLOCKED: {STATE} exists and cannot be read ({kind}).\nNext:    nothing\n")
+    assert f"Unread:  {kind}:{STATE}" in sensed
+    assert slipway("state", *root).out == f"State:   unknown\nUnread:  {kind}:{STATE}\n"
+    assert code(lambda: slipway("state", *root, "--init")) == ("document_unreadable", 3)
+
+
+def test_a_draft_is_never_written_through_a_link_that_the_repository_carries(
+    slipway: Slipway, tree: Tree, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tree.root / "docs").mkdir()
+    (tree.root / "docs/workflow").symlink_to(outside)
+    assert code(lambda: slipway("state", "--root", str(tree.root), "--init")) == ("document_behind_link", 3)
+    assert list(outside.iterdir()) == []
 
 
 def request(**changes: Any) -> str:
@@ -242,6 +288,23 @@ def agent(*replies: str) -> tuple[str, ...]:
 def rows(tmp_path: Path, sql: str) -> list[Any]:
     with open_store(str(tmp_path / "slipway.db")) as store:
         return store.rows(sql)
+
+
+def test_a_turn_belongs_to_a_run_of_its_own_repository(slipway: Slipway, tree: Tree, tmp_path: Path) -> None:
+    tree.plan()
+    other = repository(tmp_path / "other")
+    shared = {"SLIPWAY_DB": str(tmp_path / "slipway.db")}
+    ours, theirs = (
+        process("run", "goal", "--json", "--root", str(root), env=shared).document["run_id"]
+        for root in (tree.root, other)
+    )
+    drive = ("drive", "--skill", "execute-phase", "--prompt", "x", "--root", str(tree.root), "--run")
+    advance = ("advance", "--root", str(tree.root), "--run")
+    reply = fenced(outcome())
+    for argv in (drive, advance):
+        assert code(lambda argv=argv: slipway(*argv, theirs, "--", *agent(reply))) == ("run_not_found", 3)
+    assert slipway(*drive, ours, "--", *agent(reply)).status == 0
+    assert rows(tmp_path, "select run_id from turns") == [(ours,)]
 
 
 def test_a_real_command_is_driven_and_journaled(slipway: Slipway, tree: Tree, tmp_path: Path) -> None:
@@ -288,6 +351,20 @@ def test_a_turn_can_be_driven_where_there_is_no_repository_yet(slipway: Slipway,
     assert rows(tmp_path, "select source_revision, document_path, snapshot_sha256 from turns") == [(None, None, None)]
 
 
+@pytest.mark.parametrize("value", ['"', "'a", " "])
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [("drive", "--resume-command"), ("advance", "--resume-command"), ("advance", "--check"), ("advance", "--sensor")],
+)
+def test_a_command_in_an_option_that_is_badly_quoted_or_empty_is_refused(
+    slipway: Slipway, tree: Tree, tmp_path: Path, command: str, option: str, value: str
+) -> None:
+    skill = ("--skill", "plan-fix", "--prompt", "x") if command == "drive" else ()
+    argv = (command, "--root", str(tree.root), *skill, option, value, "--", *agent(PROSE))
+    assert code(lambda: slipway(*argv)) == ("invalid_command", 2)
+    assert not (tree.root / ".git/calls").exists() and not (tmp_path / "slipway.db").exists()
+
+
 def test_drive_refuses_before_the_agent_is_called(slipway: Slipway, tree: Tree) -> None:
     tree.plan()
     argv = ("drive", "--root", str(tree.root), "--prompt", "x")
@@ -307,6 +384,21 @@ def test_an_agent_that_fails_is_an_error_and_its_turn_is_on_record(
     tree.plan()
     argv = ("drive", "--skill", "plan-fix", "--root", str(tree.root), "--prompt", "x", "--", "false")
     assert code(lambda: slipway(*argv)) == ("agent_failed", 3)
+    assert rows(tmp_path, "select verdict from turns") == [("failed",)]
+
+
+@pytest.mark.parametrize("command", ["drive", "advance"])
+def test_an_agent_that_takes_longer_than_the_timeout_has_a_code_and_its_turn_is_on_record(
+    slipway: Slipway, tree: Tree, tmp_path: Path, command: str
+) -> None:
+    tree.plan(state="Status: draft\n")
+    skill = ("--skill", "plan-fix", "--prompt", "x") if command == "drive" else ()
+    argv = (command, "--root", str(tree.root), *skill, "--timeout", "1", "--", "sleep", "60")
+    if command == "drive":
+        assert code(lambda: slipway(*argv)) == ("agent_timed_out", 3)
+    else:
+        ran = slipway(command, "--json", *argv[1:])
+        assert ran.status == 3 and ran.document["message"] == "The agent command gave no reply within 1 seconds."
     assert rows(tmp_path, "select verdict from turns") == [("failed",)]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +34,24 @@ def test_a_second_message_goes_to_the_resume_command_or_to_the_command_again() -
     assert [resumed("a"), resumed("b")] == ["a!", "resumed"]
     again = ProcessAgent(ECHO)
     assert [again("a"), again("b")] == ["a!", "b!"]
+
+
+def test_the_turn_ends_with_the_command_and_not_with_its_children_in_the_background() -> None:
+    started = time.monotonic()
+    assert ProcessAgent(("sh", "-c", "sleep 6 & echo $!"))("x").strip().isdigit()
+    assert ProcessAgent(("sh", "-c", "(while sleep 0.01; do echo more || exit; done) & sleep 0.3; echo hi"))("x")
+    assert time.monotonic() - started < 5
+
+
+def test_a_long_message_to_a_command_that_does_not_read_and_a_long_reply_get_through() -> None:
+    assert ProcessAgent(python("print('x' * 1_000_000, end='')"))("y" * 1_000_000) == "x" * 1_000_000
+    assert ProcessAgent(ECHO)("y" * 1_000_000) == "y" * 1_000_000 + "!"
+
+
+def test_a_command_that_closes_its_output_and_works_on_is_waited_for(tmp_path: Path) -> None:
+    work = python("import os, time, sys; print('hi', flush=True); os.close(1); time.sleep(0.5); open('done', 'w')")
+    assert ProcessAgent(work, root=str(tmp_path))("") == "hi\n"
+    assert (tmp_path / "done").exists()
 
 
 def test_a_reply_that_is_no_utf8_is_still_a_reply() -> None:
@@ -72,3 +92,10 @@ def test_a_sensor_that_fails_is_degraded(command: tuple[str, ...], tree: Tree, m
     monkeypatch.setattr(module, "SENSOR_SECONDS", 2)
     reading = run_sensor(command, str(tree.root))
     assert not reading.ok and reading.detail
+
+
+def test_a_sensor_ends_with_its_command_too(tree: Tree) -> None:
+    started = time.monotonic()
+    quoted = f"sleep 6 & echo '{json.dumps(envelope())}'"
+    assert run_sensor(("sh", "-c", quoted), str(tree.root)).envelope == envelope()
+    assert time.monotonic() - started < 5

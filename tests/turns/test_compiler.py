@@ -71,6 +71,23 @@ def test_without_documents_everything_is_unknown_and_there_are_no_phase_unknowns
     assert reasons(found) == {"repositoryState": compiler.STATE_ABSENT, "unit": compiler.NO_UNIT}
 
 
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        (STATE, ["repositoryState"]),
+        (ROADMAP, ["unit"]),
+        (SPEC, ["phase.names", "phase.total", "phase.current", "phase.completed"]),
+        (PROGRESS, ["phase.current", "phase.completed"]),
+    ],
+)
+def test_what_an_unreadable_document_would_say_is_unknown_and_it_is_not_absent(path: str, fields: list[str]) -> None:
+    readable = {name: content for name, content in FULL.items() if name != path}
+    found = snapshot({**readable, FIXES: "| 134-crash | planned |\n"}, unreadable=[path])
+    assert reasons(found) == dict.fromkeys(fields, compiler.UNREADABLE)
+    assert found["repositoryState"] == ("unknown" if path == STATE else "frozen")
+    assert (found["unit"] is None) == (path == ROADMAP)
+
+
 def test_an_unrecognised_status_is_unknown_and_still_has_provenance() -> None:
     found = snapshot({STATE: "Status: resolved"})
     assert found["repositoryState"] == "unknown"

@@ -72,6 +72,21 @@ def test_the_repository_state_is_a_document(tree: Tree) -> None:
     assert document["open_contradictions"] == []
 
 
+def test_a_repository_state_that_cannot_be_read_is_unknown_and_not_missing(tree: Tree) -> None:
+    tree.plan()
+    tree.write(STATE, b"\xff")
+    observed = observe_worktree(str(tree.root))
+    assert observed.repository_state_document() == {
+        "path": STATE, "status": "unknown", "degradations": [f"not-utf8:{STATE}"],
+    }  # fmt: skip
+    assert observed.envelope()["state"] == "BLOCKED"
+    compiled = observed.snapshot().snapshot
+    assert compiled is not None and compiled["repositoryState"] == "unknown"
+    with pytest.raises(SlipwayError) as caught:
+        draft_repository_state(observed)
+    assert caught.value.code == "document_unreadable"
+
+
 def test_a_draft_cites_the_head_and_claims_nothing_else(tree: Tree) -> None:
     observed = observe_worktree(str(tree.root))
     draft_repository_state(observed)

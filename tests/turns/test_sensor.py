@@ -175,7 +175,19 @@ def test_a_source_that_could_not_be_read_is_a_degradation_and_not_a_missing_one(
     found = sense({ROADMAP: PLANNED[ROADMAP]}, degradations=(f"not-utf8:{STATE}",))
     assert found["detail"]["degradations"] == [f"not-utf8:{STATE}"]
     assert found["detail"]["repository_state"]["status"] == "unknown"
-    assert found["blockers"] == [] and found["detail"]["startable_now"] == []
+    assert found["detail"]["startable_now"] == []
+
+
+@pytest.mark.parametrize("path", [STATE, ROADMAP, "docs/fix/README.md", SPEC, PROGRESS])
+def test_a_document_that_cannot_be_read_blocks_the_run_and_never_looks_like_nothing_to_do(path: str) -> None:
+    readable = {name: content for name, content in PLANNED.items() if name != path}
+    found = sense(readable, degradations=(f"not-utf8:{path}",))
+    assert (found["state"], found["next"]["recommended"]) == ("BLOCKED", "")
+    told = f"{path} exists and cannot be read (not-utf8)."
+    assert found["summary"] == told and found["blockers"] == [
+        {"kind": "substrate", "id": "unreadable-document", "scope": "run", "detail": told}
+    ]
+    assert found["detail"]["startable_now"] == []
 
 
 def test_the_files_of_open_units_are_asked_for() -> None:

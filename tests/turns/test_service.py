@@ -31,7 +31,7 @@ def add_run(store: Store, run_id: str, action_id: str) -> None:
             "insert into runs (run_id, git_common_dir, worktree_root, git_dir, workspace_identity, goal, state,"
             " review_enabled, review_pending, initial_budget, remaining_budget, action_count, changed_since_start,"
             " final_git_observed, created_at, updated_at, event_count, head_seq)"
-            " values (?, '', '', '', '', '', 'active', 0, 0, 1, 1, 1, 0, 0, '', '', 1, ?)",
+            " values (?, '/r/.git', '', '', '', '', 'active', 0, 0, 1, 1, 1, 0, 0, '', '', 1, ?)",
             (run_id, seq),
         )
         tx.execute(
@@ -47,13 +47,23 @@ def add_run(store: Store, run_id: str, action_id: str) -> None:
 def test_a_link_that_leads_nowhere_is_refused(store: Store, run: str, action: str | None, code: str) -> None:
     add_run(store, "run-1", "action-1")
     with pytest.raises(SlipwayError) as caught:
-        TurnJournal(store, "/r", run_id=run, action_id=action)
+        TurnJournal(store, "/r", run_id=run, action_id=action, git_common_dir="/r/.git")
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("repository", ["/other/.git", None])
+def test_a_run_of_another_repository_in_a_shared_file_is_no_run_of_this_one(
+    store: Store, repository: str | None
+) -> None:
+    add_run(store, "run-1", "action-1")
+    with pytest.raises(SlipwayError) as caught:
+        TurnJournal(store, "/r", run_id="run-1", git_common_dir=repository)
+    assert caught.value.code == "run_not_found"
 
 
 def test_a_turn_is_one_row_and_its_text_is_nowhere_in_the_file(store: Store) -> None:
     add_run(store, "run-1", "action-1")
-    journal = TurnJournal(store, "/r", run_id="run-1", action_id="action-1")
+    journal = TurnJournal(store, "/r", run_id="run-1", action_id="action-1", git_common_dir="/r/.git")
     drive_turn("execute-phase", Agent(PROSE, GOOD), journal=journal)
     (row,) = store.rows(
         "select stream, sequence, skill, verdict, source, repair, run_id, action_id, outcome, diagnostics, errors,"
@@ -67,6 +77,20 @@ def test_a_turn_is_one_row_and_its_text_is_nowhere_in_the_file(store: Store) -> 
     store.connection.execute("pragma wal_checkpoint(truncate)")
     with open(store.path, "rb") as file:
         assert b"SECRET-PROSE" not in file.read()
+
+
+def test_the_name_of_an_unknown_key_is_text_of_the_reply_and_nowhere_in_the_file(store: Store) -> None:
+    named = outcome(**{"SECRETKEY": 1, "SECRET KEY['a']": 2})
+    nested = outcome(next={"intent": "none", "targets": [], "SECRETKEY": 3})
+    turn = drive_turn("execute-phase", Agent(fenced(named), fenced(nested)), journal=TurnJournal(store, "/r"))
+    (row,) = store.rows("select errors, attempts from turns")
+    paths = [[error["path"] for error in attempt["errors"]] for attempt in json.loads(row[1])]
+    assert paths == [["$[unknown]", "$[unknown]"], ["$.next[unknown]"]]
+    assert [error["path"] for error in json.loads(row[0])] == ["$.next[unknown]"]
+    assert [error["path"] for error in turn.as_document()["errors"]] == ["$.next.SECRETKEY"]
+    store.connection.execute("pragma wal_checkpoint(truncate)")
+    with open(store.path, "rb") as file:
+        assert b"SECRET" not in file.read()
 
 
 def test_a_failed_turn_is_kept(store: Store) -> None:
@@ -117,7 +141,7 @@ def test_the_last_outcome_is_the_newest_validated_one_of_this_tree(store: Store)
     assert journal.last_outcome() is None
     for skill, revision in (("plan-fix", "r1"), ("execute-phase", "r2")):
         turn = drive_turn(skill, Agent(fenced(outcome(skill))))
-        journal.append_turn({**turn.as_document(), "source_revision": revision})
+        journal.append_turn({**turn.as_record(), "source_revision": revision})
     drive_turn("audit-pr", Agent(PROSE, PROSE), journal=journal)
     drive_turn("audit-pr", Agent(fenced(outcome("audit-pr"))), journal=other)
     last, planned = journal.last_outcome(), journal.last_outcome("plan-fix")

@@ -7,6 +7,8 @@ from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from slipway_lite.turns.shapes import (
     MAX_PROBLEMS,
@@ -34,6 +36,17 @@ def test_a_number_without_a_fraction_is_whole(value: Any) -> None:
 @pytest.mark.parametrize("value", [1.5, float("inf"), float("nan"), "7", True, False, None, [], 10**309])
 def test_anything_else_is_not_whole(value: Any) -> None:
     assert not is_whole(value)
+
+
+@given(key=st.text(max_size=80) | st.sampled_from(["a", "a.b", "['a']", '["', "x" * 65]))
+@settings(deadline=None)
+def test_a_recorded_problem_says_where_an_unknown_key_is_and_not_its_name(key: str) -> None:
+    shape = Object({"list": ListOf(Object({}))})
+    (deep,) = check(shape, {"list": [{}, {key: 1}]})
+    assert deep.as_record() == {**deep.as_document(), "path": "$.list[1][unknown]"}
+    assert deep.path == f"$.list[1]{segment(key)}"
+    (missing,) = check(shape, {})
+    assert missing.as_record() == missing.as_document()
 
 
 CASES: list[tuple[Shape, Any, str | None]] = [

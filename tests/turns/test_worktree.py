@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from slipway_lite.errors import SlipwayError
 from slipway_lite.turns import worktree
-from slipway_lite.turns.worktree import append_line, observe_git, park, read_documents, write_document
+from slipway_lite.turns.worktree import observe_git, park, read_documents
 from tests.turns.conftest import Tree
 
 
@@ -135,19 +134,7 @@ def test_a_document_that_may_not_be_opened_is_named(tree: Tree, monkeypatch: pyt
     assert read_documents(str(tree.root), ["README.md"]).degradations == ["unreadable:README.md"]
 
 
-def test_a_document_is_written_whole(tree: Tree) -> None:
-    write_document(str(tree.root), "docs/x.md", "a\nb\n")
-    assert (tree.root / "docs/x.md").read_bytes() == b"a\nb\n"
-    assert os.listdir(tree.root / "docs") == ["x.md"]
-
-
-def test_a_document_that_cannot_be_written_has_a_code(tree: Tree) -> None:
-    with pytest.raises(SlipwayError) as caught:
-        write_document(str(tree.root), "README.md/x.md", "a")
-    assert caught.value.code == "document_unwritable"
-
-
-def test_a_log_line_is_appended_and_a_failure_is_only_told(tree: Tree) -> None:
-    assert append_line(str(tree.root), "log/run.log", "a") and append_line(str(tree.root), "log/run.log", "b")
-    assert (tree.root / "log/run.log").read_text() == "a\nb\n"
-    assert not append_line(str(tree.root), "README.md/run.log", "a")
+def test_a_document_whose_directory_cannot_be_entered_is_not_an_absent_one(tree: Tree) -> None:
+    (tree.root / "loop").symlink_to(tree.root / "loop")
+    found = read_documents(str(tree.root), ["loop/x.md", "README.md/x.md"])
+    assert found.degradations == ["unreadable:loop/x.md"]
