@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slipway_lite.cli.noun import noun
 from slipway_lite.cli.output import emit, table
 from slipway_lite.cli.place import JsonOption
 from slipway_lite.errors import UsageError
@@ -15,7 +16,7 @@ from slipway_lite.observe.gates import DEFAULT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-app = typer.Typer(no_args_is_help=True, help="Which gates and which evidence ever change anything.")
+app = noun("Which gates and which evidence ever change anything.")
 
 
 @app.callback()
