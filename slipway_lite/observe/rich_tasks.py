@@ -193,8 +193,9 @@ class Player:
         if self._task["state"] != "accepting":
             return False
         ticks = [{"id": item["id"], "checked_by": "reviewer"} for item in self._task.get("manual_checklist", ())]
-        for artifact_id, _ in self._artifacts[-2:]:
-            self._acknowledge(artifact_id)
+        for artifact_id, kind in self._artifacts[-2:]:
+            if READ[kind] > 10:
+                self._acknowledge(artifact_id)
         body: dict[str, Any] = {"checked_items": ticks}
         if draw.chance(80):
             body["verdict"] = {"outcome": "accept", "reason": "Looked at and found good."}

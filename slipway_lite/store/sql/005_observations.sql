@@ -34,7 +34,7 @@ select
         else 'unknown' end as override,
     a.event_id as source_event_id
 from audit_events a
-where a.event_type = 'run.systemGateEvaluated' and a.task_id is not null;
+where a.event_type = 'run.systemGateEvaluated' and a.task_id is not null and json_valid(a.payload);
 
 create view _evidence_of_audit as
 select
@@ -56,7 +56,7 @@ select
         nullif(redact(json_extract(a.payload, '$.purpose')), '')) as purpose,
     a.event_id as source_event_id
 from audit_events a
-where a.event_type in ('evidence.generated', 'evidence.acknowledged') and a.task_id is not null
+where a.event_type in ('evidence.generated', 'evidence.acknowledged') and a.task_id is not null and json_valid(a.payload)
   and json_type(a.payload, '$.evidence_id') = 'text' and json_extract(a.payload, '$.evidence_id') <> ''
   and (a.event_type = 'evidence.generated'
        or (json_type(a.payload, '$.reviewed_by') = 'text' and json_extract(a.payload, '$.reviewed_by') <> ''));
@@ -78,7 +78,8 @@ select
     json_extract(r.document, '$.summary_metrics.risk_level') as risk_level,
     json_extract(r.document, '$.summary_metrics.acceptance_result') as acceptance_result,
     json_extract(r.document, '$.summary_metrics.total_duration_ms') as total_duration_ms
-from retrospectives r;
+from retrospectives r
+where json_valid(r.document);
 
 create table gate_observations (
     observation_id text not null unique,
