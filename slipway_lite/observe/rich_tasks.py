@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slipway_lite.canon import encode
 from slipway_lite.control import upkeep, use_cases
 from slipway_lite.control.events import Moment
 from slipway_lite.control.instants import from_micros, milliseconds
 from slipway_lite.control.records import Records
 from slipway_lite.control.refusals import Refused
 from slipway_lite.control.settings import Settings
+from slipway_lite.store.audit import append_audits
 
 if TYPE_CHECKING:
     from slipway_lite.observe.rich_world import Clock, Draw, Story
@@ -268,7 +268,6 @@ class Player:
 
     def _gate(self, gate_id: str, decision: str, override: str, job: dict[str, Any]) -> None:
         records = SimulatedRecords(self._tx, self._clock, self._draw)
-        stream = f"task:{self._task['task_id']}"
         payload = {
             "gate_id": gate_id,
             "gate_owner": "platform-team",
@@ -279,19 +278,13 @@ class Player:
             "risk": self._task["risk_level"],
             "override": override,
         }
-        self._tx.append(
-            "audit_events",
-            stream,
-            self._tx.next_sequence("audit_events", stream),
+        append_audits(
+            self._tx,
+            f"task:{self._task['task_id']}",
             records.at,
-            f"audit_{records.new_id()}",
-            "run.systemGateEvaluated",
-            self._task["task_id"],
-            None,
-            job["job_id"],
-            "policy_engine",
-            gate_id,
-            records.moment.now,
-            encode(payload),
-            "rich-demo",
+            [("run.systemGateEvaluated", "policy_engine", gate_id, payload)],
+            task_id=self._task["task_id"],
+            job_id=job["job_id"],
+            provenance="rich-demo",
+            new_id=records.new_id,
         )

@@ -9,12 +9,12 @@ from __future__ import annotations
 from slipway_lite import clock, ids
 from slipway_lite.canon import encode
 from slipway_lite.errors import SlipwayError
-from slipway_lite.protocol import audit, commands, fold, replay
+from slipway_lite.protocol import commands, fold, replay
 from slipway_lite.protocol import next as following
 from slipway_lite.protocol.action import check_issued
 from slipway_lite.protocol.git import GitError
 from slipway_lite.protocol.observation import Observing
-from slipway_lite.protocol.recording import append_audits, append_event
+from slipway_lite.protocol.recording import append_event, append_refusal
 from slipway_lite.protocol.runs import Runs, mutation_details
 from slipway_lite.store.materials import store_material
 
@@ -149,7 +149,7 @@ class Service(Runs):
             return decide(run)
         except SlipwayError as error:
             with self.storing(run.run_id), store.immediate() as tx:
-                append_audits(tx, run.run_id, clock.timestamp(), [audit.refused(run, *request, error.code)])
+                append_refusal(tx, run, clock.timestamp(), *request, error.code)
             raise
 
     def _write(

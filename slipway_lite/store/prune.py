@@ -6,9 +6,9 @@ says to ``verify`` what may be missing. The newest event of each stream stays, s
 
 from __future__ import annotations
 
-from slipway_lite import clock, ids
-from slipway_lite.canon import encode
+from slipway_lite import clock
 from slipway_lite.errors import UsageError
+from slipway_lite.store.audit import append_audits
 from slipway_lite.store.migrations import protect
 from slipway_lite.store.projections import rebuild_in
 
@@ -70,23 +70,7 @@ def prune(store: Store, before: str, projectors: Iterable[Projector]) -> dict[st
         tx.execute(f"drop trigger {TABLE}_refuses_update")
         tx.execute(f"delete {_OLD}", (before,))
         protect(tx.connection, TABLE)
-        at = clock.timestamp()
-        tx.append(
-            TABLE,
-            _STREAM,
-            tx.next_sequence(TABLE, _STREAM),
-            at,
-            f"audit_{ids.uuid4().replace('-', '')}",
-            EVENT_TYPE,
-            None,
-            None,
-            None,
-            "human",
-            "operator",
-            at[:23] + "Z",
-            encode(done),
-            None,
-        )
+        append_audits(tx, _STREAM, clock.timestamp(), [(EVENT_TYPE, "human", "operator", done)])
         rebuild_in(tx, store, projectors)
     return done
 

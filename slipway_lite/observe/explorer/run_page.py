@@ -39,8 +39,10 @@ TITLES = {
     "run.sourceCandidateCreated": "The source has changed; a person has to choose",
     "run.sourceAdopted": "The changed source was adopted",
     "run.sourceKept": "The pinned source was kept",
+    "turn.parsed": "A turn was parsed",
+    "turn.failed": "A turn could not be parsed",
 }
-BAD = frozenset({"run.outcomeRefused", "run.answerRefused", "run.requestRefused"})
+BAD = frozenset({"run.outcomeRefused", "run.answerRefused", "run.requestRefused", "turn.failed"})
 
 
 def context(connection: Connection, run_id: str, is_full: bool) -> dict[str, Any] | None:
