@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import socket
 import sqlite3
+import subprocess
+import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +19,9 @@ from typing import Any
 import pytest
 from datasette.utils import tilde_encode  # type: ignore[import-untyped]  # Datasette has no types
 
+from slipway_lite.errors import SlipwayError
 from slipway_lite.observe.explorer import allowed, launch
+from slipway_lite.observe.observations import page
 from slipway_lite.store.connection import open_store
 from slipway_lite.store.projections import columns
 from slipway_lite.store.reading import read_store
@@ -24,6 +32,12 @@ TABLES = allowed.descriptions()["tables"]
 QUERIES = allowed.descriptions()["queries"]
 NEEDS_PLUGIN = {"shown_activities", "shown_findings", "shown_claims"}
 """Views that call redact(), which only connections of ours and of the plugin have."""
+
+
+EXPLORE = (
+    "import sys; from slipway_lite.observe.explorer.launch import explore;"
+    " explore(sys.argv[1], lambda address: print(address, flush=True), port=0{options})"
+)
 
 
 def everything(path: Path) -> set[str]:
@@ -273,6 +287,12 @@ def test_the_launcher_answers_only_requests_to_this_machine(full: Any, host: str
     assert full.get("/other/runs.json", headers={"host": host}).status_code == 403
 
 
+@pytest.mark.usefixtures("plugin")
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "localhost:8001", "[::1]:8001"])
+def test_the_launcher_answers_requests_to_this_machine(full: Any, host: str) -> None:
+    assert full.get("/other/runs.json", headers={"host": host}).status_code == 200
+
+
 def test_reading_a_resting_file_leaves_no_sidecar_and_the_same_bytes(copy: Copy) -> None:
     path = copy("other.db")
     before = path.read_bytes()
@@ -303,3 +323,116 @@ def test_a_snapshot_holds_what_is_committed_and_is_recognised(copy: Copy, tmp_pa
             tx.execute("insert into _repositories values ('r', '/p', null, 'now')")
         launch.write_snapshot(str(path), str(target))
     assert read_store(str(target), lambda copied: copied.rows("select repository from _repositories")) == [("r",)]
+
+
+# -- observations over HTTP
+
+
+@pytest.mark.usefixtures("plugin")
+def test_observations_are_paged_over_http_as_they_are_exported(copy: Copy, browse: Browse) -> None:
+    path = copy("other.db")
+    browser = browse(path)
+    asked = {"limit": "7", "since": "2026-02-01T00:00:00Z"}
+    first = browser.get("/v1/improvement/observations", params=asked).json()
+    second = browser.get("/v1/improvement/observations", params=asked | {"cursor": first["next_cursor"]}).json()
+    for bundle, cursor in ((first, None), (second, first["next_cursor"])):
+        expected = read_store(str(path), lambda store: page(store, asked["since"], None, cursor, 7))  # noqa: B023  # read at once
+        assert bundle | {"generated_at": ""} == expected | {"generated_at": ""}
+
+
+@pytest.mark.usefixtures("plugin")
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=501", "limit=1.5", "limit=ten", "since=yesterday", "cursor=gate:nobody"]
+)
+def test_a_wrong_request_for_observations_is_400(query: str, copy: Copy, browse: Browse) -> None:
+    answer = browse(copy("other.db")).get(f"/v1/improvement/observations?{query}")
+    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_REQUEST")
+
+
+@pytest.mark.usefixtures("plugin")
+def test_observations_of_a_file_that_is_not_ours_are_not_found(tmp_path: Path, browse: Browse) -> None:
+    path = tmp_path / "mine.db"
+    sqlite3.connect(path).close()
+    assert browse(path, metadata={}).status("/v1/improvement/observations") == 404
+
+
+# -- live reading
+
+
+@pytest.mark.slow
+def test_a_live_file_is_read_while_it_is_written(copy: Copy, tmp_path: Path) -> None:
+    """50 commits a second beside a browser that reloads: no writer is refused, no page fails, new rows are seen."""
+    path = copy("other.db")
+    writer = "import sys, time; from tests.observe.test_explorer import write_for; write_for(sys.argv[1], 6.0)"
+    explore = EXPLORE.format(options="")
+    with subprocess.Popen([sys.executable, "-c", explore, str(path)], stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        address = served.stdout.readline().strip()
+        _wait_for(f"{address}.json")
+        with subprocess.Popen([sys.executable, "-c", writer, str(path)], stdout=subprocess.PIPE, text=True) as writing:
+            counts = []
+            while writing.poll() is None:
+                counts.append(json.loads(_fetch(f"{address}/shown_ledger.json?_size=1"))["filtered_table_rows_count"])
+                _fetch(f"{address}/runs_by_outcome")
+            assert writing.stdout is not None
+            committed = int(writing.stdout.read())
+        served.send_signal(signal.SIGTERM)
+        assert served.wait(20) == 0
+    assert committed >= 200
+    assert counts == sorted(counts)
+    assert counts[-1] > counts[0]
+    assert sorted(found.name for found in path.parent.iterdir() if found.is_file()) == ["other.db"]
+
+
+def write_for(path: str, seconds: float) -> None:
+    """Commit a row every 20 ms, and print how many; a busy database would raise."""
+    deadline, count = time.monotonic() + seconds, 0
+    with open_store(path) as store:
+        while time.monotonic() < deadline:
+            with store.immediate() as tx:
+                count += 1
+                tx.append("journal_events", "note:live", count, "2026-01-01T00:00:00.000000Z", "noted", "{}")
+            time.sleep(0.02)
+    print(count)
+
+
+def _fetch(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        assert answer.status == 200
+        return bytes(answer.read())
+
+
+def _wait_for(url: str) -> None:
+    for _ in range(100):
+        try:
+            _fetch(url)
+            return
+        except (OSError, urllib.error.URLError):
+            time.sleep(0.1)
+    raise AssertionError("the explorer did not answer")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", ["", ", snapshot=True"])
+def test_exploring_a_resting_file_leaves_it_as_it_was(copy: Copy, options: str) -> None:
+    path = copy("other.db")
+    before = path.read_bytes()
+    explore = EXPLORE.format(options=options)
+    with subprocess.Popen([sys.executable, "-c", explore, str(path)], stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        address = served.stdout.readline().strip()
+        _wait_for(f"{address}.json")
+        _fetch(f"{address}/shown_runs")
+        served.send_signal(signal.SIGINT)
+        assert served.wait(20) == 0
+    assert path.read_bytes() == before
+    assert [found.name for found in path.parent.iterdir() if found.is_file()] == ["other.db"]
+
+
+def test_a_taken_port_is_refused(copy: Copy) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(SlipwayError) as refused:
+            launch.explore(str(copy("other.db")), print, port=taken.getsockname()[1])
+    assert refused.value.code == "port_taken"

@@ -79,7 +79,9 @@ def test_every_row_is_in_the_ledger_and_verifies(store: Store) -> None:
     journal = TurnJournal(store, "/r")
     journal.append_snapshot({"snapshot": snapshot(), "readings": []})
     drive_turn("execute-phase", Agent(GOOD), journal=journal)
-    assert [row[0] for row in store.rows("select kind from ledger order by seq")] == ["workflow_snapshots", "turns"]
+    assert [row[0] for row in store.rows("select kind from ledger order by seq")] == [
+        "workflow_snapshots", "turns", "audit_events",
+    ]  # fmt: skip
     assert verify(store, [], None, None)["problems"] == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -16,7 +17,10 @@ from datasette.utils.asgi import (  # type: ignore[import-untyped]  # Datasette 
 )
 from markupsafe import Markup
 
+from slipway_lite.errors import UsageError
 from slipway_lite.observe.explorer import allowed, run_page
+from slipway_lite.observe.observations import page
+from slipway_lite.store.connection import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,12 +127,41 @@ async def show_run(datasette: Any, request: Any) -> Any:
     context = await datasette.get_database(database).execute_fn(lambda conn: run_page.context(conn, run_id, is_full))
     if context is None:
         raise NotFound("There is no such Run.")
-    page = await datasette.render_template(
+    text = await datasette.render_template(
         "slipway_run.html",
         {"database": database, "is_full": is_full, "metadata": datasette.metadata(), **context},
         request=request,
     )
-    return Response.html(page)
+    return Response.html(text)
+
+
+async def show_observations(datasette: Any, request: Any) -> Any:
+    """``GET /v1/improvement/observations`` of the first file of ours, or of the one named ``database`` (§6.1)."""
+    names = allowed.recognised(datasette)
+    database = request.args.get("database") or (names[0] if names else "")
+    await _require(datasette, request, database)
+    asked = {name: request.args.get(name) or None for name in ("since", "until", "cursor")}
+
+    def work(connection: Any) -> Any:
+        # One snapshot for all queries of a page.
+        connection.execute("begin")
+        try:
+            return page(Store(connection, ""), **asked, limit=_limit(request.args.get("limit")))
+        finally:
+            connection.execute("rollback")
+
+    try:
+        return Response.json(await datasette.get_database(database).execute_fn(work))
+    except UsageError as error:
+        return Response.json({"code": "INVALID_REQUEST", "message": error.message}, status=400)
+
+
+def _limit(text: str | None) -> int | None:
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 9):
+        raise UsageError("invalid_limit", "limit is a whole number from 1 to 500.")
+    return int(text)
 
 
 async def static(request: Any, send: Any) -> None:
@@ -142,6 +175,7 @@ async def static(request: Any, send: Any) -> None:
 
 ROUTES: list[tuple[str, Any]] = [
     (r"^/-/slipway/static/(?P<name>[a-z.-]+)$", static),
+    (r"^/v1/improvement/observations$", show_observations),
     (r"^/-/slipway/run/(?P<database>[^/]+)/(?P<run_id>[^/.]+)$", show_run),
 ]
 
@@ -158,8 +192,8 @@ def loopback_only(datasette: Any) -> Callable[[Any], Any]:
     def wrap(app: Any) -> Any:
         async def guarded(scope: Any, receive: Any, send: Any) -> None:
             if scope["type"] == "http" and (datasette.plugin_config(allowed.PLUGIN) or {}).get("loopback"):
-                host = dict(scope["headers"]).get(b"host", b"").decode("latin-1").rpartition(":")[0]
-                if host not in LOOPBACK:
+                host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+                if re.sub(r":\d+$", "", host) not in LOOPBACK:
                     await Response.text("This file is only shown on this machine.", status=403).asgi_send(send)
                     return
             await app(scope, receive, send)
