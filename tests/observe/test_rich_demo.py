@@ -29,7 +29,7 @@ def test_the_demo_has_the_same_head_every_time(demo: Path, tmp_path: Path) -> No
 
 
 def test_the_demo_verifies_and_equals_its_replay(demo: Path) -> None:
-    projectors = [RunProjector(), TaskProjector(), ObservationProjector()]
+    projectors: list[Any] = [RunProjector(), TaskProjector(), ObservationProjector()]
     assert read_store(str(demo), lambda store: verify(store, projectors))["problems"] == []
 
 
