@@ -18,7 +18,8 @@
     ...spec,
     data: { values: rows },
   };
-  await vegaEmbed(holder, full, { actions: false, renderer: "svg" });
+  // Vega-Lite warns about its own default height for a bar chart; errors still show.
+  await vegaEmbed(holder, full, { actions: false, renderer: "svg", logLevel: vega.Error });
   const picture = holder.querySelector("svg");
   picture.setAttribute("role", "img");
   picture.setAttribute("aria-label", holder.dataset.label);
