@@ -7,16 +7,19 @@ from typing import Annotated
 import typer
 
 from slipway_lite.canon import encode
+from slipway_lite.cli import plane
 from slipway_lite.cli.human import visible
 from slipway_lite.cli.noun import noun
 from slipway_lite.cli.output import emit, table
-from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption, existing
+from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption, database, existing
 from slipway_lite.control.instants import parse
 from slipway_lite.errors import UsageError
 from slipway_lite.store.connection import open_store
 from slipway_lite.store.reading import read_store
 
-app = noun("Everything that happened, Runs and tasks alike.")
+app = noun("Audit events: everything that happened, Runs and tasks alike.")
+
+IMPORT_LIMIT = 1 << 30
 
 
 @app.command("list")
@@ -66,6 +69,31 @@ def show(
         f"{name}: {visible(value if isinstance(value, str) else encode(value))}" for name, value in document.items()
     )
     emit(document, json, lines)
+
+
+@app.command("import")
+def import_events(
+    file: Annotated[str, typer.Argument(metavar="FILE.jsonl", help="Audit events, one JSON object a line.")],
+    db: DatabaseOption = "",
+    root: RootOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Bring in the audit events of a shipyard-cp store, whole or not at all.
+
+    Example: slipway audit import audit.jsonl
+    """
+    from slipway_lite.cli.files import read_regular
+    from slipway_lite.control.importing import import_audit
+
+    try:
+        raw = read_regular(file, IMPORT_LIMIT)
+    except OSError:
+        raise UsageError("unreadable_file", "The file cannot be read.") from None
+    if len(raw) > IMPORT_LIMIT:
+        raise UsageError("unreadable_file", f"The file has at most {IMPORT_LIMIT} bytes.")
+    with open_store(database(db, root)[0]) as store:
+        done = import_audit(store, raw)
+    plane.show(done, json, plane.facts(done))
 
 
 @app.command()

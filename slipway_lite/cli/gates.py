@@ -51,7 +51,7 @@ def _document(path: str, code: str) -> Any:
     try:
         raw = read_descriptor(0, DOCUMENT_LIMIT) if path == "-" else read_regular(path, DOCUMENT_LIMIT)
     except OSError as error:
-        raise UsageError("file_unreadable", f"A document cannot be read: {error.strerror or error}.") from None
+        raise UsageError("unreadable_file", f"A document cannot be read: {error.strerror or error}.") from None
     return read_document(raw, code)
 
 

@@ -113,7 +113,7 @@ def test_a_wrong_document_is_refused_by_its_code(run: Any, tmp_path: Path, name:
 def test_a_file_that_is_not_there_is_refused(run: Any, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
         run("gates", "analyze", str(tmp_path / "none.json"), db=False)
-    assert refused.value.code == "file_unreadable"
+    assert refused.value.code == "unreadable_file"
 
 
 def test_the_audit_is_listed_and_shown(run: Any) -> None:

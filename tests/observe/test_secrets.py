@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from slipway_lite.control.importing import import_audit
 from slipway_lite.control.service import ControlPlane
 from slipway_lite.errors import SlipwayError
 from slipway_lite.observe import export, frames
@@ -195,6 +196,26 @@ def plant_task(garden: Garden, path: Path) -> None:
         _plant_ends(garden, plane)
 
 
+def plant_import(garden: Garden, path: Path) -> None:
+    """Audit events from elsewhere, whose every name is free text."""
+    lines = []
+    for number, event_type in enumerate(("run.systemGateEvaluated", "evidence.acknowledged", garden.token("type"))):
+        payload = {
+            "gate_id": garden.token(f"gate {number}"), "gate_owner": garden.token(f"gate owner {number}"),
+            "risk": garden.token(f"risk {number}"), "evidence_id": garden.token(f"evidence {number}"),
+            "reviewed_by": garden.token(f"reviewer {number}"), "prompt": garden.text(f"prompt {number}"),
+            "stage": garden.text(f"stage {number}"), "decision": garden.text(f"decision {number}"),
+        }  # fmt: skip
+        lines.append({
+            "event_id": garden.token(f"imported event {number}"), "event_type": event_type,
+            "task_id": garden.token(f"imported task {number}"), "job_id": garden.token(f"imported job {number}"),
+            "actor_id": garden.token(f"imported actor {number}"), "payload": payload,
+            "occurred_at": "2026-01-01T00:00:00.000Z",
+        })  # fmt: skip
+    with open_store(str(path)) as store:
+        import_audit(store, "\n".join(map(json.dumps, lines)).encode())
+
+
 def _task(garden: Garden, name: str = "task") -> dict[str, Any]:
     return {
         "title": garden.text(f"{name} title"),
@@ -258,6 +279,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Garden, Path, str
     plant_source(garden, home, path)
     plant_turn(garden, path, run_id)
     plant_task(garden, path)
+    plant_import(garden, path)
     return garden, path, run_id
 
 
@@ -271,7 +293,7 @@ def everything_stored(path: Path) -> str:
 
 def test_every_secret_was_stored(planted: tuple[Garden, Path, str]) -> None:
     garden, path, _ = planted
-    assert len(garden.planted) > 110
+    assert len(garden.planted) > 140
     assert set(garden.planted.values()) - garden.found(everything_stored(path)) <= NEVER_STORED
 
 

@@ -1,14 +1,16 @@
 -- What is shown of the file: projections of the audit events (self-improvement/v1), and the public views.
 -- The views show ids, kinds, states, results, exit codes, counts, times and digests, and nothing that a person or a
--- host wrote, but for a few names and paths that go through redact(), a function of every connection of ours. A later
--- script that alters a table drops the views over it first.
+-- host wrote, but for a few names and paths that go through redact(), a function of every connection of ours. Ids are
+-- ours, but for those of imported events, which are redacted as well. A later script that alters a table drops the views
+-- over it first.
 
 create view _gates_of_audit as
 select
     a.seq,
-    'gate:' || a.event_id as observation_id,
+    'gate:' || iif(a.provenance is null or redact(a.event_id) = a.event_id, a.event_id, 'seq-' || a.seq)
+        as observation_id,
     a.occurred_at,
-    a.task_id,
+    iif(a.provenance is null, a.task_id, redact(a.task_id)) as task_id,
     iif(json_type(a.payload, '$.gate_id') = 'text',
         coalesce(nullif(redact(json_extract(a.payload, '$.gate_id')), ''), 'unknown'), 'unknown') as gate_id,
     iif(json_type(a.payload, '$.gate_owner') = 'text',
@@ -32,16 +34,18 @@ select
         when json_type(a.payload, '$.override.applied') = 'true' then 'applied'
         when json_type(a.payload, '$.override.applied') = 'false' then 'none'
         else 'unknown' end as override,
-    a.event_id as source_event_id
+    iif(a.provenance is null or redact(a.event_id) = a.event_id, a.event_id, 'seq-' || a.seq)
+        as source_event_id
 from audit_events a
 where a.event_type = 'run.systemGateEvaluated' and a.task_id is not null and json_valid(a.payload);
 
 create view _evidence_of_audit as
 select
     a.seq,
-    'evidence:' || a.event_id as observation_id,
+    'evidence:' || iif(a.provenance is null or redact(a.event_id) = a.event_id, a.event_id, 'seq-' || a.seq)
+        as observation_id,
     a.occurred_at,
-    a.task_id,
+    iif(a.provenance is null, a.task_id, redact(a.task_id)) as task_id,
     coalesce(nullif(redact(json_extract(a.payload, '$.evidence_id')), ''), 'unknown') as evidence_id,
     coalesce(nullif(redact(coalesce(
         json_extract(a.payload, '$.evidence_type'),
@@ -54,7 +58,8 @@ select
         coalesce(nullif(redact(json_extract(a.payload, '$.reviewed_by')), ''), 'unknown')) as reviewed_by,
     iif(a.event_type = 'evidence.generated', null,
         nullif(redact(json_extract(a.payload, '$.purpose')), '')) as purpose,
-    a.event_id as source_event_id
+    iif(a.provenance is null or redact(a.event_id) = a.event_id, a.event_id, 'seq-' || a.seq)
+        as source_event_id
 from audit_events a
 where a.event_type in ('evidence.generated', 'evidence.acknowledged') and a.task_id is not null and json_valid(a.payload)
   and json_type(a.payload, '$.evidence_id') = 'text' and json_extract(a.payload, '$.evidence_id') <> ''
@@ -245,7 +250,13 @@ from state_transition_events e;
 
 create view shown_audit_events as
 select
-    a.seq, a.occurred_at, a.event_type, a.task_id, a.run_id, a.job_id, a.actor_type, a.event_id,
+    a.seq, a.occurred_at,
+    iif(a.provenance is null, a.event_type, redact(a.event_type)) as event_type,
+    iif(a.provenance is null, a.task_id, redact(a.task_id)) as task_id,
+    a.run_id,
+    iif(a.provenance is null, a.job_id, redact(a.job_id)) as job_id,
+    a.actor_type,
+    iif(a.provenance is null or redact(a.event_id) = a.event_id, a.event_id, 'seq-' || a.seq) as event_id,
     iif(json_extract(a.payload, '$.stage') in ('plan', 'dev', 'acceptance'),
         json_extract(a.payload, '$.stage'), null) as stage,
     iif(json_extract(a.payload, '$.kind') in ('orient', 'clarify', 'implement', 'review', 'summarize'),
