@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -436,3 +437,19 @@ def test_a_taken_port_is_refused(copy: Copy) -> None:
         with pytest.raises(SlipwayError) as refused:
             launch.explore(str(copy("other.db")), print, port=taken.getsockname()[1])
     assert refused.value.code == "port_taken"
+
+
+@pytest.mark.usefixtures("plugin")
+@pytest.mark.parametrize(
+    "action", ["view-database", "view-table", "view-query", "execute-sql", "view-database-download", "insert-row"]
+)
+def test_the_rules_for_datasette_1_are_those_of_0(action: str, copy: Copy, browse: Browse) -> None:
+    browser = browse(copy("other.db"))
+    browser.get("/")
+    datasette = browser.opened[0]
+    given = {(parent, child): allow for parent, child, allow in allowed.rules(datasette, action)}
+    names = [*TABLES, *QUERIES, "runs", "journal_events", "novel"]
+    for name in names:
+        resource = ("other", name) if action in ("view-table", "view-query", "insert-row") else "other"
+        decided = asyncio.run(allowed.decide(datasette, action, resource))
+        assert given.get(("other", name), given[("other", None)]) == decided, name

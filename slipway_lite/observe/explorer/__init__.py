@@ -5,6 +5,7 @@ Registered as an entry point of the group ``datasette``, so that plain Datasette
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from datasette import hookimpl  # type: ignore[import-untyped]  # Datasette has no types
@@ -58,6 +59,19 @@ def permission_allowed(datasette: Any, action: str, resource: Any) -> Callable[[
         return await allowed.decide(datasette, action, resource)
 
     return decide
+
+
+@hook
+def permission_resources_sql(datasette: Any, action: str) -> Any:
+    """The same rules for Datasette 1.x, which asks for them as rows."""
+    from datasette.permissions import PermissionSQL  # type: ignore[import-untyped]  # only there in 1.x
+
+    rules = allowed.rules(datasette, action)
+    sql = (
+        "select value ->> 0 as parent, value ->> 1 as child, value ->> 2 as allow, 'slipway-lite' as reason"
+        " from json_each(:slipway_lite_rules)"
+    )
+    return PermissionSQL(sql=sql, params={"slipway_lite_rules": json.dumps(rules)}) if rules else None
 
 
 @hook

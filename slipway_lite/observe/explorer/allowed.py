@@ -77,6 +77,20 @@ def is_full(datasette: Any) -> bool:
     return bool((datasette.plugin_config(PLUGIN) or {}).get("full"))
 
 
+def rules(datasette: Any, action: str) -> list[tuple[str | None, str | None, int]]:
+    """:func:`decide` as (database, table or query, 1 or 0) for every recognised file; the more specific one wins."""
+    names = recognised(datasette)
+    if action == "view-instance":
+        return [(None, None, 1)] if names else []
+    if action == "view-database":
+        return [(name, None, 1) for name in names]
+    if action in ("view-table", "view-query") and not is_full(datasette):
+        entries = listed("tables" if action == "view-table" else "queries")
+        return [(name, None, 0) for name in names] + [(name, entry, 1) for name in names for entry in sorted(entries)]
+    is_owners = action in ("view-table", "view-query", "execute-sql") and is_full(datasette)
+    return [(name, None, int(is_owners)) for name in names]
+
+
 async def decide(datasette: Any, action: str, resource: Any) -> bool | None:
     """Whether ``action`` on ``resource`` is allowed; ``None`` where it does not concern a file of ours.
 

@@ -115,8 +115,15 @@ async def _require(datasette: Any, request: Any, database: str) -> None:
     if not await allowed.is_ours(datasette, database):
         raise NotFound("There is no such file of slipway-lite.")
     for action, resource in (("view-database", database), ("view-table", (database, "shown_runs"))):
-        if not await datasette.permission_allowed(request.actor, action, resource=resource, default=False):
+        if not await _is_allowed(datasette, request, action, resource):
             raise Forbidden(action)
+
+
+async def _is_allowed(datasette: Any, request: Any, action: str, resource: Any) -> bool:
+    # Datasette 1.x has no such method and wants objects of its own instead; there our own answer counts.
+    if hasattr(datasette, "permission_allowed"):
+        return bool(await datasette.permission_allowed(request.actor, action, resource=resource, default=False))
+    return bool(await allowed.decide(datasette, action, resource))
 
 
 async def show_run(datasette: Any, request: Any) -> Any:
