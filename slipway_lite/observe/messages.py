@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from slipway_lite.control.messages_base import Count, DateTime, Message, OpenMessage, Text, WireSchema
 from slipway_lite.errors import InvalidDocument
+from slipway_lite.resources import schema_id
 
 SCHEMA_VERSION = "self-improvement/v1"
 THRESHOLDS_VERSION = "self-improvement-thresholds/v1"
@@ -234,7 +235,7 @@ def json_schema(name: str) -> dict[str, Any]:
             part["allOf"] = [_ACKNOWLEDGED_BY_SOMEBODY]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"https://slipway-lite.dev/schemas/{name}",
+        "$id": schema_id(name),
         **body,
         "title": model.__name__,
         "description": description,
