@@ -66,13 +66,12 @@ class Browser:
     """Asks a Datasette in this process."""
 
     def __init__(self, datasette: Any) -> None:
-        self._datasette = datasette
-        self.opened = [datasette]
+        self.datasette = datasette
 
     def get(self, path: str, **options: Any) -> Any:
         async def ask() -> Any:
-            await self._datasette.invoke_startup()
-            return await self._datasette.client.get(path, **options)
+            await self.datasette.invoke_startup()
+            return await self.datasette.client.get(path, **options)
 
         return asyncio.run(ask())
 
@@ -80,7 +79,7 @@ class Browser:
         return int(self.get(path).status_code)
 
     def close(self) -> None:
-        launch.close(self._datasette)
+        launch.close(self.datasette)
 
 
 @pytest.fixture

@@ -50,6 +50,9 @@ class Tab:
                 return message.get("result", {})
             self.events.append(message)
 
+    def close(self) -> None:
+        self._socket.close()
+
     def open(self, url: str, size: tuple[int, int]) -> None:
         width, height = size
         self.ask(
@@ -116,7 +119,9 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
         port = port_file.read_text("ascii").splitlines()[0]
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list") as answer:
             (found,) = [item for item in json.load(answer) if item["type"] == "page"]
-        yield Tab(found["webSocketDebuggerUrl"])
+        tab = Tab(found["webSocketDebuggerUrl"])
+        yield tab
+        tab.close()
         browser.terminate()
 
 

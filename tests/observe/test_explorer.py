@@ -13,7 +13,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from slipway_lite.observe.observations import page
 from slipway_lite.store.connection import open_store
 from slipway_lite.store.projections import columns
 from slipway_lite.store.reading import read_store
+from tests.observe.conftest import Browser
 
 Browse = Callable[..., Any]
 Copy = Callable[[str], Path]
@@ -262,12 +263,11 @@ def test_pages_name_no_other_host(copy: Copy, browse: Browse) -> None:
 
 
 @pytest.fixture
-def full(copy: Copy, browse: Browse) -> Any:
+def full(copy: Copy) -> Iterator[Browser]:
     path = copy("other.db")
-    browser = browse()
+    browser = Browser(launch.datasette(str(path), full=True))
+    yield browser
     browser.close()
-    browser._datasette = launch.datasette(str(path), full=True)
-    return browser
 
 
 @pytest.mark.usefixtures("plugin")
@@ -446,7 +446,7 @@ def test_a_taken_port_is_refused(copy: Copy) -> None:
 def test_the_rules_for_datasette_1_are_those_of_0(action: str, copy: Copy, browse: Browse) -> None:
     browser = browse(copy("other.db"))
     browser.get("/")
-    datasette = browser.opened[0]
+    datasette = browser.datasette
     given = {(parent, child): allow for parent, child, allow in allowed.rules(datasette, action)}
     names = [*TABLES, *QUERIES, "runs", "journal_events", "novel"]
     for name in names:

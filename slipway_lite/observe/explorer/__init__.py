@@ -85,13 +85,13 @@ def extra_css_urls() -> list[str]:
 
 
 @hook
-def extra_js_urls(datasette: Any, database: str | None, view_name: str, request: Any) -> list[str]:
-    return pages.chart_scripts(datasette, database, view_name, request)
+def extra_js_urls(datasette: Any, database: str | None, request: Any) -> list[str]:
+    return pages.chart_scripts(datasette, database, request)
 
 
 @hook
-def extra_body_script(datasette: Any, database: str | None, view_name: str, request: Any) -> str:
-    return pages.chart_holder(datasette, database, view_name, request)
+def extra_body_script(datasette: Any, database: str | None, request: Any) -> str:
+    return pages.chart_holder(datasette, database, request)
 
 
 @hook

@@ -34,7 +34,7 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 # -- charts of canned queries
 
 
-def _chart(datasette: Any, database: str | None, view_name: str, request: Any) -> tuple[str, dict[str, Any]] | None:
+def _chart(datasette: Any, database: str | None, request: Any) -> tuple[str, dict[str, Any]] | None:
     """The canned query of this page and its Vega-Lite specification, if it has one."""
     if request is None or database not in allowed.recognised(datasette):
         return None
@@ -43,16 +43,16 @@ def _chart(datasette: Any, database: str | None, view_name: str, request: Any) -
     return (name, query["chart"]) if "chart" in query else None
 
 
-def chart_scripts(datasette: Any, database: str | None, view_name: str, request: Any) -> list[str]:
+def chart_scripts(datasette: Any, database: str | None, request: Any) -> list[str]:
     """The scripts of a page with a chart; none for any other."""
-    if _chart(datasette, database, view_name, request) is None:
+    if _chart(datasette, database, request) is None:
         return []
     return [f"/-/slipway/static/{name}" for name in SCRIPTS[:-1]]
 
 
-def chart_holder(datasette: Any, database: str | None, view_name: str, request: Any) -> str:
+def chart_holder(datasette: Any, database: str | None, request: Any) -> str:
     """A script that makes room for the chart above the query and draws it."""
-    found = _chart(datasette, database, view_name, request)
+    found = _chart(datasette, database, request)
     if found is None:
         return ""
     name, spec = found

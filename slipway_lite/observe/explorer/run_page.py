@@ -67,7 +67,7 @@ def context(connection: Connection, run_id: str, is_full: bool) -> dict[str, Any
 
 
 def _rows(connection: Connection, columns: tuple[str, ...], view: str, run_id: str) -> list[dict[str, Any]]:
-    order = " order by ordinal" if "ordinal" in columns or view in ("shown_activities", "shown_findings") else ""
+    order = "" if view == "shown_runs" else " order by ordinal"
     sql = f"select {', '.join(columns)} from {view} where run_id = ?{order}"
     return [dict(zip(columns, row, strict=True)) for row in connection.execute(sql, (run_id,))]
 
