@@ -148,7 +148,7 @@ class Service(Runs):
         try:
             return decide(run)
         except SlipwayError as error:
-            with self.storing(run.run_id), store.immediate() as tx:
+            with store.immediate() as tx:
                 append_refusal(tx, run, clock.timestamp(), *request, error.code)
             raise
 
