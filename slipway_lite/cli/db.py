@@ -30,9 +30,10 @@ WHY = {
 
 def _projectors() -> list[Any]:
     from slipway_lite.control.projections import TaskProjector
+    from slipway_lite.observe.projection import ObservationProjector
     from slipway_lite.protocol.replay import RunProjector
 
-    return [RunProjector(), TaskProjector()]
+    return [RunProjector(), TaskProjector(), ObservationProjector()]
 
 
 @app.command()

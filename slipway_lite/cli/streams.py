@@ -19,6 +19,11 @@ def guard() -> None:
 
 def write(descriptor: int, text: str) -> None:
     """Write all of ``text``. Raises :class:`OSError` when the stream does not take it (full, closed, broken pipe)."""
-    left = memoryview(text.encode("utf-8", "backslashreplace"))
+    write_bytes(descriptor, text.encode("utf-8", "backslashreplace"))
+
+
+def write_bytes(descriptor: int, raw: bytes) -> None:
+    """Write all of ``raw``. Raises :class:`OSError` as :func:`write` does."""
+    left = memoryview(raw)
     while left:
         left = left[os.write(descriptor, left) :]

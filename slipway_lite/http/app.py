@@ -141,9 +141,9 @@ def _read(route: Route, reader: Store, access: Access) -> Callable[[Request], Aw
         args: list[Any] = [request.path_params[name] for name in names]
         if route.body is not None:
             args.append(await _body(request, route))
-        if route.paged:
-            query = request.query_params
-            args += [_integer(query.get("limit")), _integer(query.get("offset")), query.get("state")]
+        for name in route.query:
+            given = request.query_params.get(name)
+            args.append(_integer(given) if name in ("limit", "offset") else given)
         return _json(route.call(reader, *args), route.status)
 
     return endpoint

@@ -85,6 +85,20 @@ def statuses(route: Route) -> tuple[int, ...]:
     return tuple(sorted({*route.errors, *EVERYWHERE, *(WITH_BODY if route.body is not None else ())}))
 
 
+_QUERY: dict[str, dict[str, Any]] = {
+    "limit": {"schema": {"type": "integer", "minimum": 1, "maximum": 500, "default": 100}},
+    "offset": {"schema": {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0}},
+    "state": {
+        "description": "Task states, separated by commas.",
+        "schema": {"type": "string", "pattern": f"^({_STATES})(,({_STATES}))*$"},
+    },
+    "since": {"description": "First time, inclusive.", "schema": {"type": "string", "format": "date-time"}},
+    "until": {"description": "Last time, inclusive.", "schema": {"type": "string", "format": "date-time"}},
+    "cursor": {"description": "The next_cursor of the page before.", "schema": {"type": "string", "minLength": 1}},
+}
+"""The parameters that reads take in the query, as OpenAPI describes them."""
+
+
 def _parameters(route: Route) -> list[dict[str, Any]]:
     text = {"type": "string", "minLength": 1}
     found: list[dict[str, Any]] = [
@@ -100,28 +114,7 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
                 "schema": {"type": "string", "pattern": '^"?[0-9]{1,18}"?$'},
             }
         )
-    if route.paged:
-        found += [
-            {
-                "name": "limit",
-                "in": "query",
-                "required": False,
-                "schema": {"type": "integer", "minimum": 1, "maximum": 500, "default": 100},
-            },
-            {
-                "name": "offset",
-                "in": "query",
-                "required": False,
-                "schema": {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0},
-            },
-            {
-                "name": "state",
-                "in": "query",
-                "required": False,
-                "description": "Task states, separated by commas.",
-                "schema": {"type": "string", "pattern": f"^({_STATES})(,({_STATES}))*$"},
-            },
-        ]
+    found += [{"name": name, "in": "query", "required": False, **_QUERY[name]} for name in route.query]
     return found
 
 

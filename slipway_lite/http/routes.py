@@ -20,6 +20,8 @@ from slipway_lite.control import queries as read
 from slipway_lite.control import use_cases as write
 from slipway_lite.control import use_cases_docs as docs
 from slipway_lite.control.messages_task import Task
+from slipway_lite.http.observing import observations
+from slipway_lite.observe.messages import ImprovementObservationBundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +38,7 @@ class Route:
 
     ``call`` is a use case (for a write) or a query (for a read). ``body`` is the model of the request body; with
     ``optional_body`` an empty one stands for ``{}``. ``versioned`` operations honour ``If-Match``. ``errors`` are
-    the status codes beside those that every operation may answer with.
+    the status codes beside those that every operation may answer with, ``query`` the parameters that a read takes.
     """
 
     method: Literal["GET", "POST"]
@@ -50,16 +52,18 @@ class Route:
     versioned: bool = True
     role: Role = "operator"
     errors: tuple[int, ...] = (400, 404, 409)
-    paged: bool = False
+    query: tuple[str, ...] = ()
 
     @property
     def is_write(self) -> bool:
         """Whether the call changes the file."""
-        return self.call.__module__ != read.__name__
+        return self.call.__module__ in (write.__name__, docs.__name__)
 
 
 TASK = "/v1/tasks/{task_id}"
 RUN = "/v1/runs/{run_id}"
+PAGED = ("limit", "offset", "state")
+OBSERVED = ("since", "until", "cursor", "limit")
 
 WRITES: tuple[Route, ...] = (
     Route(
@@ -281,13 +285,20 @@ WRITES: tuple[Route, ...] = (
 )
 
 
-def _read(path: str, name: str, call: Callable[..., Any], answer: type[Message], *, paged: bool = False) -> Route:
-    errors = (400,) if paged else (404,)
-    return Route("GET", path, name, call, answer, versioned=False, role="reader", errors=errors, paged=paged)
+def _read(
+    path: str,
+    name: str,
+    call: Callable[..., Any],
+    answer: type[Message],
+    query: tuple[str, ...] = (),
+    role: Role = "reader",
+) -> Route:
+    errors = (400,) if query else (404,)
+    return Route("GET", path, name, call, answer, versioned=False, role=role, errors=errors, query=query)
 
 
 READS: tuple[Route, ...] = (
-    _read("/v1/tasks", "listTasks", read.tasks, messages_read.TaskList, paged=True),
+    _read("/v1/tasks", "listTasks", read.tasks, messages_read.TaskList, PAGED),
     _read(TASK, "getTask", read.task, Task),
     _read(f"{TASK}/events", "listEvents", read.transition_events, messages_event.TransitionEventList),
     _read(f"{TASK}/audit-events", "listAuditEvents", read.audit_events, messages_event.AuditEventList),
@@ -295,7 +306,7 @@ READS: tuple[Route, ...] = (
     _read(f"{TASK}/context-bundles", "listContextBundles", read.context_bundles, messages_read.BundleList),
     _read(f"{TASK}/retrospectives", "listRetrospectives", read.retrospectives, messages_read.RetrospectiveList),
     _read("/v1/jobs/{job_id}", "getJob", read.job, messages_job.JobStatusResponse),
-    _read("/v1/runs", "listRuns", read.run_list, messages_read.RunList, paged=True),
+    _read("/v1/runs", "listRuns", read.run_list, messages_read.RunList, PAGED),
     _read(RUN, "getRun", read.run, messages_read.Run),
     _read(f"{RUN}/timeline", "getTimeline", read.timeline, messages_read.Timeline),
     _read(f"{RUN}/audit-summary", "getAuditSummary", read.audit_summary, messages_read.AuditSummary),
@@ -306,6 +317,14 @@ READS: tuple[Route, ...] = (
         "listRunRetrospectives",
         read.retrospectives,
         messages_read.RetrospectiveList,
+    ),
+    _read(
+        "/v1/improvement/observations",
+        "listObservations",
+        observations,
+        ImprovementObservationBundle,
+        OBSERVED,
+        role="operator",
     ),
     Route(
         "POST",

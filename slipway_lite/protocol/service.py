@@ -14,7 +14,7 @@ from slipway_lite.protocol import next as following
 from slipway_lite.protocol.action import check_issued
 from slipway_lite.protocol.git import GitError
 from slipway_lite.protocol.observation import Observing
-from slipway_lite.protocol.projection import write_touched
+from slipway_lite.protocol.recording import append_event, append_refusal
 from slipway_lite.protocol.runs import Runs, mutation_details
 from slipway_lite.store.materials import store_material
 
@@ -89,7 +89,8 @@ class Service(Runs):
 
     def submit(self, run_id: str, action_id: str, outcome: dict[str, Any], payload_sha256: str) -> Run:
         """Hand in the Outcome of the current Action (§4.2, §4.3)."""
-        return self._mutate(run_id, lambda run: commands.submit(run, action_id, outcome, payload_sha256))
+        request = ("submit", action_id)
+        return self._mutate(run_id, lambda run: commands.submit(run, action_id, outcome, payload_sha256), request)
 
     def answer(
         self, run_id: str, action_id: str, text: str | None, confirm: bool = False, scope_sha256: str = ""
@@ -98,18 +99,19 @@ class Service(Runs):
 
         A confirmation that finds no budget is recorded and still refused with ``budget_exhausted``.
         """
-        run = self._mutate(run_id, lambda run: commands.answer(run, action_id, text, confirm, scope_sha256))
+        request = ("answer", action_id)
+        run = self._mutate(run_id, lambda run: commands.answer(run, action_id, text, confirm, scope_sha256), request)
         if confirm:
             commands.refuse_unaffordable(run)
         return run
 
     def skip(self, run_id: str, action_id: str) -> Run:
         """Skip the current Action (§4.7)."""
-        return self._mutate(run_id, lambda run: commands.skip(run, action_id))
+        return self._mutate(run_id, lambda run: commands.skip(run, action_id), ("skip", action_id))
 
     def stop(self, run_id: str) -> Run:
         """Stop a Run and void its outstanding work (§4.7)."""
-        return self._mutate(run_id, commands.stop)
+        return self._mutate(run_id, commands.stop, ("stop", None))
 
     def resume(self, run_id: str, budget: int, mode: Mode, materials: Materials = ()) -> tuple[Run, dict[str, Any]]:
         """Resume a Run (§4.7, §8.7, §8.8): the Run and the receipt of this resume.
@@ -120,24 +122,35 @@ class Service(Runs):
         from slipway_lite.protocol.resume import resume
 
         candidate_id, at = ids.uuid4(), clock.timestamp()
-        run = self._mutate(run_id, lambda run: resume(run, budget, mode, candidate_id, at), materials)
+        run = self._mutate(run_id, lambda run: resume(run, budget, mode, candidate_id, at), ("resume", None), materials)
         if mode.choice:
             return run, run.choices[mode.candidate][1]
         assert run.last_resume_result is not None
         return run, run.last_resume_result
 
-    def _mutate(self, run_id: str, decide: Decide, materials: Materials = ()) -> Run:
+    def _mutate(self, run_id: str, decide: Decide, request: tuple[str, str | None], materials: Materials = ()) -> Run:
         git: dict[str, Any] | None = None
         with self.open_for_writing(run_id) as store, self.storing(run_id):
             while True:
                 run = self._load_for_mutation(store, run_id)
-                event = decide(run)
+                event = self._decided(store, run, decide, request)
                 if event is None:
                     return run
                 if git is None and _needs_git(run, event[0]):
                     git = self._git_facts()
                 if self._write(store, run, event, git, materials):
                     return run
+
+    def _decided(
+        self, store: Store, run: Run, decide: Decide, request: tuple[str, str | None]
+    ) -> commands.Event | None:
+        """What ``decide`` says; a refusal is audited before it leaves."""
+        try:
+            return decide(run)
+        except SlipwayError as error:
+            with store.immediate() as tx:
+                append_refusal(tx, run, clock.timestamp(), *request, error.code)
+            raise
 
     def _write(
         self,
@@ -186,9 +199,7 @@ class Service(Runs):
             )
         for digest, text in materials:
             store_material(tx, digest, text, at)
-        run.head_seq = tx.append("journal_events", replay.stream(run.run_id), run.event_count + 1, at, kind, encoded)
-        run.event_count += 1
-        write_touched(tx, run)
+        append_event(tx, run, kind, at, data, encoded)
 
     def _observe(self) -> dict[str, Any]:
         observing, self._observing = self._observing, None

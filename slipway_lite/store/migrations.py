@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from slipway_lite.store.sqlite import Connection
 
-STEPS = ("001_ledger", "002_runs", "003_turns", "004_tasks")
+STEPS = ("001_ledger", "002_runs", "003_turns", "004_tasks", "005_observations")
 HEAD = len(STEPS)
 APPLICATION_ID = 0x534C5057
 """``SLPW``: how tools recognise the file, whatever its name."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from slipway_lite.store.connection import Store
+    from slipway_lite.store.journal import Transaction
     from slipway_lite.store.sqlite import Connection
 
     Progress = Callable[[int, int], None]
@@ -56,14 +57,21 @@ def rebuild(store: Store, projectors: Iterable[Projector], progress: Progress | 
 
     Returns the streams that did not replay, as ``(stream, sequence)``; their rows are those up to there.
     """
-    unreplayable = []
     with store.immediate() as tx:
-        for projector in projectors:
-            sink = Sink(tx.connection, "main", progress)
-            for table in reversed(projector.tables):
-                tx.execute(f"delete from {table}")
-            projector.project(store, sink)
-            unreplayable += sink.unreplayable
+        return rebuild_in(tx, store, projectors, progress)
+
+
+def rebuild_in(
+    tx: Transaction, store: Store, projectors: Iterable[Projector], progress: Progress | None = None
+) -> list[tuple[str, int]]:
+    """:func:`rebuild` inside a transaction that is open."""
+    unreplayable = []
+    for projector in projectors:
+        sink = Sink(tx.connection, "main", progress)
+        for table in reversed(projector.tables):
+            tx.execute(f"delete from {table}")
+        projector.project(store, sink)
+        unreplayable += sink.unreplayable
     return unreplayable
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+    from typing import Any
 else:
     try:
         from pysqlite3 import dbapi2 as sqlite3
@@ -26,7 +27,7 @@ WAL_RESET_FIXED_VERSION = (3, 51, 3)
 
 def connect(uri: str, timeout: float) -> Connection:
     """An autocommit connection to a ``file:`` URI that waits ``timeout`` seconds for a lock."""
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         uri,
         uri=True,
         timeout=timeout,
@@ -35,6 +36,19 @@ def connect(uri: str, timeout: float) -> Connection:
         # The default of pysqlite3 is less than one request of the control plane uses: each would be parsed anew.
         cached_statements=512,
     )
+    give_functions(connection)
+    return connection
+
+
+def give_functions(connection: Any) -> None:
+    """Give ``connection``, which may be another program's, the functions that our views and triggers call."""
+    connection.create_function("redact", 1, _redact, deterministic=True)
+
+
+def _redact(value: object) -> str | None:
+    from slipway_lite.redact import redact
+
+    return None if value is None else redact(str(value))
 
 
 def library_version() -> tuple[int, ...]:

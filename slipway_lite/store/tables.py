@@ -38,5 +38,8 @@ PROJECTIONS: dict[str, tuple[str, ...]] = {
         "tasks", "worker_jobs", "worker_results", "checkpoints", "approvals", "context_bundles", "doc_acks",
         "entity_links", "sync_events",
     ),
+    "audit": ("gate_observations", "evidence_observations", "reflections"),
 }  # fmt: skip
-"""Projection tables by the prefix of the journal streams they are replayed from (``run:<id>``)."""
+"""Projection tables by the prefix of the journal streams they are replayed from (``run:<id>``).
+
+Those of ``audit`` are replayed from ``audit_events`` and ``retrospectives``."""

@@ -6,6 +6,7 @@ What this cannot tell alone: a tail that was cut off cleanly, or a chain that it
 
 from __future__ import annotations
 
+from slipway_lite.store import prune
 from slipway_lite.store.journal import ledger_sha256, payload_sha256
 from slipway_lite.store.migrations import refusals
 from slipway_lite.store.projections import differences
@@ -140,14 +141,18 @@ def _payloads(store: Store, table: str) -> Iterator[Problem]:
             yield _problem(table, str(seq), "is not the row that the ledger has there")
         elif payload != _digest(payload_sha256, table, stream, sequence, at, tuple(values)):
             yield _problem(table, str(seq), "was changed")
+    # Only pruning may have taken rows away: the oldest of a stream, and none younger than it says itself.
+    pruned_before = prune.pruned_before(store) if table == prune.TABLE else ""
     for (seq,) in store.connection.execute(
-        f"select l.seq from ledger l where l.kind = ? and l.seq not in (select seq from {table}) order by l.seq",
-        (table,),
+        "select l.seq from ledger l where l.kind = ? and l.at >= ?"
+        f" and l.seq not in (select seq from {table}) order by l.seq",
+        (table, pruned_before),
     ):
         yield _problem(table, str(seq), "is missing")
     for stream, least, most, found in store.connection.execute(
         f"select stream, min(sequence), max(sequence), count(*) from {table} group by stream"
-        " having min(sequence) <> 1 or max(sequence) <> count(*) order by stream"
+        " having (min(sequence) <> 1 and not ?) or max(sequence) - min(sequence) + 1 <> count(*) order by stream",
+        (pruned_before != "",),
     ):
         yield _problem(table, stream, f"has {found} rows numbered {least} to {most}")
 

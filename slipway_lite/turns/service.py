@@ -12,11 +12,15 @@ from typing import Any, NamedTuple
 from slipway_lite import clock, ids
 from slipway_lite.canon import encode
 from slipway_lite.errors import SlipwayError
+from slipway_lite.store.audit import append_audits
 from slipway_lite.store.tables import APPEND_ONLY
 from slipway_lite.turns.snapshot import snapshot_sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slipway_lite.store.audit import Event
     from slipway_lite.store.connection import Store
 
 _JSON_COLUMNS = frozenset(
@@ -69,7 +73,8 @@ class TurnJournal:
 
     def append_turn(self, record: dict[str, Any]) -> None:
         """Append one turn: a record of :meth:`DrivenTurn.as_record` with any of the other columns of ``turns``."""
-        self._append("turns", {"turn_id": ids.uuid4(), **self._links, **record})
+        turn = {"turn_id": ids.uuid4(), **self._links, **record}
+        self._append("turns", turn, [_audit(turn)])
 
     def append_snapshot(self, record: dict[str, Any]) -> None:
         """Append ``{"snapshot": …, "readings": […]}``; its digest and its key facts become columns."""
@@ -86,10 +91,13 @@ class TurnJournal:
             },
         )
 
-    def _append(self, table: str, record: dict[str, Any]) -> None:
+    def _append(self, table: str, record: dict[str, Any], audits: Iterable[Event] = ()) -> None:
         values = [_column(name, record.get(name, _EMPTY.get(name))) for name in APPEND_ONLY[table]]
         with self._store.immediate() as tx:
-            tx.append(table, self._stream, tx.next_sequence(table, self._stream), clock.timestamp(), *values)
+            at = clock.timestamp()
+            tx.append(table, self._stream, tx.next_sequence(table, self._stream), at, *values)
+            run_id = self._links["run_id"]
+            append_audits(tx, f"run:{run_id}" if run_id else self._stream, at, audits, run_id=run_id)
 
     def last_outcome(self, skill: str | None = None) -> LastOutcome | None:
         """The newest validated outcome, of ``skill`` when one is named."""
@@ -100,6 +108,12 @@ class TurnJournal:
             {"stream": self._stream, "skill": skill},
         )
         return LastOutcome(json.loads(rows[0][0]), rows[0][1], rows[0][2]) if rows else None
+
+
+def _audit(turn: dict[str, Any]) -> Event:
+    """What the audit trail keeps of a turn: how it went, never what it says."""
+    payload = {name: turn.get(name) for name in ("turn_id", "skill", "verdict", "source", "repair", "action_id")}
+    return "turn.parsed" if turn["verdict"] == "validated" else "turn.failed", "worker", "agent", payload
 
 
 def _column(name: str, value: Any) -> Any:

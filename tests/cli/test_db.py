@@ -82,7 +82,7 @@ def test_info_and_head_agree_and_change_nothing(root: Path) -> None:
     assert found["head"] == f"{newest['seq']}:{newest['sha256']}"
     assert text("head", "--root", str(root)) == found["head"] + "\n"
     assert (newest["seq"], newest["sha256"]) == read_store(str(database(root)), lambda store: head(store.connection))
-    assert found["rows"]["ledger"] == newest["seq"] == 7
+    assert found["rows"]["ledger"] == newest["seq"] == 21
     assert directory_state(database(root).parent) == before
 
 
@@ -125,21 +125,21 @@ def test_verify_of_a_sound_file(root: Path) -> None:
     whole_run(root)
     before = directory_state(database(root).parent)
     found = document("verify", "--root", str(root))
-    assert found == {"ledger_rows": 7, "head": document("head", "--root", str(root)), "problems": []}
-    assert text("verify", "--root", str(root)).startswith("Sound: 7 rows of the ledger")
+    assert found == {"ledger_rows": 21, "head": document("head", "--root", str(root)), "problems": []}
+    assert text("verify", "--root", str(root)).startswith("Sound: 21 rows of the ledger")
     assert directory_state(database(root).parent) == before
 
 
 def test_verify_names_every_row_and_leaves_with_3(root: Path) -> None:
     host = whole_run(root)
-    tampered(database(root), "update journal_events set at = 'x' where seq = 2")
+    tampered(database(root), "update journal_events set at = 'x' where seq = 4")
     with open_store(str(database(root))) as store:
         store.connection.execute("update run_actions set kind = 'clarify' where ordinal = 1")
     for argv in ([], ["--json"]):
         reply = invoke("db", "verify", "--root", str(root), *argv)
         assert (reply.status, reply.code) == (3, "database_not_verified")
         named = {(row["table"], row["row"]) for row in reply.document["details"]["problems"]}
-        assert {("journal_events", "2"), ("run_actions", f"{host.run_id}/1")} <= named
+        assert {("journal_events", "4"), ("run_actions", f"{host.run_id}/1")} <= named
 
 
 def test_verify_with_a_head_finds_what_a_chain_alone_cannot(root: Path, tmp_path: Path) -> None:
@@ -149,17 +149,17 @@ def test_verify_with_a_head_finds_what_a_chain_alone_cannot(root: Path, tmp_path
     assert invoke("db", "verify", "--root", str(root), "--head", noted).status == 0
     later = text("head", "--root", str(root)).strip()
     path = database(root)
-    tampered(path, "delete from journal_events where seq = 2", "delete from ledger where seq = 2")
+    tampered(path, *(f"delete from {table} where seq > 3" for table in ("journal_events", "audit_events", "ledger")))
     assert invoke("db", "rebuild", "--root", str(root)).status == 0
     assert invoke("db", "verify", "--root", str(root)).status == 0
     reply = invoke("db", "verify", "--root", str(root), "--head", later)
-    assert [(row["table"], row["row"]) for row in reply.document["details"]["problems"]] == [("ledger", "2")]
+    assert [(row["table"], row["row"]) for row in reply.document["details"]["problems"]] == [("ledger", "6")]
     tampered(path, "update journal_events set data = json_set(data, '$.goal', 'Another') where seq = 1")
     recompute(path)
     assert invoke("db", "rebuild", "--root", str(root)).status == 0
     assert invoke("db", "verify", "--root", str(root)).status == 0
     reply = invoke("db", "verify", "--root", str(root), "--head", noted)
-    assert [(row["table"], row["row"]) for row in reply.document["details"]["problems"]] == [("ledger", "1")]
+    assert [(row["table"], row["row"]) for row in reply.document["details"]["problems"]] == [("ledger", "3")]
 
 
 @pytest.mark.parametrize("wrong", ["x", "1", "1:", ":" + GENESIS_SHA256, "-1:" + GENESIS_SHA256, "1:sha256:ABC",
@@ -184,7 +184,7 @@ def test_rebuild_gives_the_same_rows(root: Path) -> None:
 
 def test_rebuild_reports_a_journal_that_does_not_replay(root: Path) -> None:
     host = whole_run(root)
-    tampered(database(root), "update journal_events set data = '{}' where seq = 3")
+    tampered(database(root), "update journal_events set data = '{}' where seq = 7")
     reply = invoke("db", "rebuild", "--root", str(root))
     assert (reply.status, reply.code) == (3, "journal_unreplayable")
     assert reply.document["details"] == {"unreplayable": [{"stream": f"run:{host.run_id}", "sequence": 3}]}
@@ -228,7 +228,7 @@ def test_an_event_that_nests_too_deep_is_named(root: Path) -> None:
     connection.close()
     reply = invoke("db", "verify", "--root", str(root))
     assert reply.code == "database_not_verified"
-    assert {"table": "journal_events", "row": "2", "problem": "was changed"} in reply.document["details"]["problems"]
+    assert {"table": "journal_events", "row": "4", "problem": "was changed"} in reply.document["details"]["problems"]
     assert invoke("status", host.run_id, "--root", str(root), "--json").code == "run_journal_invalid"
     listed = invoke("status", "--root", str(root), "--json").document
     assert [run["id"] for run in listed["unavailable_runs"]] == [host.run_id]

@@ -41,7 +41,7 @@ def filled_everywhere(path: Path) -> Store:
         for table, names in APPEND_ONLY.items():
             if not store.rows(f"select 1 from {table} limit 1"):
                 kinds = dict(store.rows(types, (table,)))
-                values = [3 if kinds[name] == "INTEGER" else f"{name}é" for name in names]
+                values = [3 if kinds[name] == "INTEGER" else f'"{name}é"' for name in names]
                 tx.append(table, f"{table}:a", 1, AT, *values)
     return store
 

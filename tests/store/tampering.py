@@ -22,6 +22,9 @@ def problems(path: Path, head: tuple[int, str] | None = None) -> list[dict[str, 
     return found
 
 
+_RULES = "select sql from sqlite_schema where type = 'trigger' and name like '%refuses%'"
+
+
 def named(path: Path, head: tuple[int, str] | None = None) -> Named:
     return {(problem["table"], problem["row"]) for problem in problems(path, head)}
 
@@ -38,7 +41,7 @@ def unprotected(connection: sqlite.Connection) -> None:
 def tampered(path: Path, *statements: str) -> None:
     """Change facts and put the rules back, so that only the rows can tell."""
     connection = plain(path)
-    triggers = connection.execute("select sql from sqlite_schema where type = 'trigger'").fetchall()
+    triggers = connection.execute(_RULES).fetchall()
     unprotected(connection)
     for statement in statements:
         connection.execute(statement)
@@ -55,7 +58,7 @@ def run_id(path: Path, goal: str = "Whole run") -> str:
 def recompute(path: Path) -> None:
     """What an owner can do who knows the recipe: hash every row anew."""
     connection = plain(path)
-    triggers = connection.execute("select sql from sqlite_schema where type = 'trigger'").fetchall()
+    triggers = connection.execute(_RULES).fetchall()
     unprotected(connection)
     previous = GENESIS_SHA256
     for seq, at, kind, stream, sequence in connection.execute(

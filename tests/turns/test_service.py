@@ -103,7 +103,9 @@ def test_every_row_is_in_the_ledger_and_verifies(store: Store) -> None:
     journal = TurnJournal(store, "/r")
     journal.append_snapshot({"snapshot": snapshot(), "readings": []})
     drive_turn("execute-phase", Agent(GOOD), journal=journal)
-    assert [row[0] for row in store.rows("select kind from ledger order by seq")] == ["workflow_snapshots", "turns"]
+    assert [row[0] for row in store.rows("select kind from ledger order by seq")] == [
+        "workflow_snapshots", "turns", "audit_events",
+    ]  # fmt: skip
     assert verify(store, [], None, None)["problems"] == []
 
 
@@ -158,3 +160,13 @@ def test_a_lone_surrogate_of_a_reply_survives_the_journal(store: Store) -> None:
     assert last is not None and last.outcome == strange
     journal.append_snapshot({"snapshot": snapshot(unknowns=[{"field": "\ud800", "reason": ""}]), "readings": []})
     assert verify(store, [], None, None)["problems"] == []
+
+
+@pytest.mark.parametrize(("replies", "event_type"), [((GOOD,), "turn.parsed"), ((PROSE, PROSE), "turn.failed")])
+def test_a_turn_is_audited_without_its_text(store: Store, replies: tuple[str, ...], event_type: str) -> None:
+    add_run(store, "run-1", "action-1")
+    journal = TurnJournal(store, "/r", run_id="run-1", action_id="action-1")
+    drive_turn("execute-phase", Agent(*replies), journal=journal)
+    ((stream, found, run_id, payload),) = store.rows("select stream, event_type, run_id, payload from audit_events")
+    assert (stream, found, run_id) == ("run:run-1", event_type, "run-1")
+    assert json.loads(payload).keys() == {"turn_id", "skill", "verdict", "source", "repair", "action_id"}
