@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+import threading
+from contextlib import suppress
 from typing import NamedTuple
 
 from slipway_lite import clock
@@ -12,6 +14,7 @@ from slipway_lite.turns.conductor import SensorReading, parse_sensor_output
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import IO
 
 SENSOR_SECONDS = 30.0
 AGENT_SECONDS = 3600.0
@@ -93,15 +96,16 @@ def _run(command: tuple[str, ...], root: str | None, message: bytes, seconds: fl
     cannot be started and :class:`subprocess.TimeoutExpired` after ``seconds``; then the command is killed.
     """
     deadline = clock.monotonic() + seconds
-    unsent: bytes | None = message
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root) as process:
+        # A thread of its own: communicate() sends nothing more once one of its calls has timed out.
+        threading.Thread(target=_send, args=(process.stdin, message), daemon=True).start()
+        process.stdin = None
         try:
             while True:
                 over = process.poll() is not None
                 try:
-                    output, _ = process.communicate(unsent, timeout=_DRAIN_SECONDS if over else _LOOK_SECONDS)
+                    output, _ = process.communicate(timeout=_DRAIN_SECONDS if over else _LOOK_SECONDS)
                 except subprocess.TimeoutExpired as still:
-                    unsent = None
                     if over:
                         return _Ended(process.returncode, still.output or b"")
                     if clock.monotonic() > deadline:
@@ -111,3 +115,9 @@ def _run(command: tuple[str, ...], root: str | None, message: bytes, seconds: fl
         except BaseException:
             process.kill()
             raise
+
+
+def _send(pipe: IO[bytes], message: bytes) -> None:
+    """Write ``message`` and close; a command that does not read it to its end is no error."""
+    with suppress(OSError), pipe:
+        pipe.write(message)

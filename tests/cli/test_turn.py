@@ -222,7 +222,7 @@ def test_an_unreadable_repository_state_is_named_and_nothing_is_recommended(
     place = tree.root / STATE
     place.unlink()
     (tmp_path / "theirs.md").write_text("Status: frozen\n")
-    make = {
+    make: dict[str, Callable[[], object]] = {
         "not-utf8": lambda: place.write_bytes(b"\xff"),
         "unreadable": lambda: os.mkfifo(place),
         "outside": lambda: place.symlink_to(tmp_path / "theirs.md"),
@@ -301,8 +301,8 @@ def test_a_turn_belongs_to_a_run_of_its_own_repository(slipway: Slipway, tree: T
     drive = ("drive", "--skill", "execute-phase", "--prompt", "x", "--root", str(tree.root), "--run")
     advance = ("advance", "--root", str(tree.root), "--run")
     reply = fenced(outcome())
-    for argv in (drive, advance):
-        assert code(lambda argv=argv: slipway(*argv, theirs, "--", *agent(reply))) == ("run_not_found", 3)
+    assert code(lambda: slipway(*drive, theirs, "--", *agent(reply))) == ("run_not_found", 3)
+    assert code(lambda: slipway(*advance, theirs, "--", *agent(reply))) == ("run_not_found", 3)
     assert slipway(*drive, ours, "--", *agent(reply)).status == 0
     assert rows(tmp_path, "select run_id from turns") == [(ours,)]
 

@@ -48,6 +48,11 @@ def test_a_long_message_to_a_command_that_does_not_read_and_a_long_reply_get_thr
     assert ProcessAgent(ECHO)("y" * 1_000_000) == "y" * 1_000_000 + "!"
 
 
+def test_a_command_that_reads_its_message_late_gets_all_of_it() -> None:
+    late = python("import sys, time; time.sleep(0.5); print(len(sys.stdin.read()), end='')")
+    assert ProcessAgent(late, seconds=20)("y" * 1_000_000) == "1000000"
+
+
 def test_a_command_that_closes_its_output_and_works_on_is_waited_for(tmp_path: Path) -> None:
     work = python("import os, time, sys; print('hi', flush=True); os.close(1); time.sleep(0.5); open('done', 'w')")
     assert ProcessAgent(work, root=str(tmp_path))("") == "hi\n"
