@@ -27,14 +27,18 @@ if TYPE_CHECKING:
 
 PROGRAM = "slipway"
 NOUNS = {
-    "audit": "Audit events: bring in those of another store.",
+    "audit": "Audit events: everything that happened.",
     "db": "The database file: where, what, whether it is sound.",
     "demo": "Drive Runs in a throw-away repository.",
     "docs": "Documents: register, resolve, acknowledge, compare.",
     "evidence": "Evidence: record that somebody looked at it.",
+    "explore": "Look at the file in a browser, with Datasette.",
+    "gates": "Which gates and evidence ever change anything.",
     "job": "Jobs: look at one, give a sign of life.",
+    "observations": "Observations, to analyse and to share.",
     "repo": "Repositories that integrate may work on.",
     "schema": "The JSON Schemas of every wire document.",
+    "search": "Find texts in the file.",
     "serve": "Serve the control plane over HTTP.",
     "task": "Tasks: create, dispatch, judge, integrate, publish.",
     "tracker": "Trackers: tie an entity to a task.",

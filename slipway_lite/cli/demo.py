@@ -45,12 +45,26 @@ _GIT = (
 @app.command()
 def demo(
     directory: Annotated[str, typer.Option("--directory", help="Where to make it (default: a temporary folder).")] = "",
+    rich: Annotated[str, typer.Option("--rich", help="Write a database of half a simulated year here instead.")] = "",
 ) -> None:
     """Make a throw-away Git repository, drive three Runs and a task in it, and show what happened.
 
     Example: slipway demo
     """
-    Demo(directory, typer.echo).play()
+    if rich:
+        _write_rich(rich)
+    else:
+        Demo(directory, typer.echo).play()
+
+
+def _write_rich(path: str) -> None:
+    from slipway_lite.observe.rich_demo import write_rich_demo
+
+    if os.path.lexists(path):
+        raise SlipwayError("demo_failed", "There is a file at that place already; nothing was written.")
+    write_rich_demo(path)
+    typer.echo(f"300 Runs and 200 tasks of half a simulated year are in {path}.")
+    typer.echo(f"Look at them: slipway explore --db {posix([path])}")
 
 
 class Demo:

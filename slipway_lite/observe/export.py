@@ -98,7 +98,7 @@ def _cell(value: Any) -> Any:
 
 def _write_parquet(store: Store, request: Request, out: IO[bytes]) -> None:
     try:
-        import pyarrow  # type: ignore[import-untyped]  # pyarrow has no types
+        import pyarrow
         from pyarrow import parquet
     except ImportError:
         text = "Parquet needs pyarrow: install slipway-lite[export]."

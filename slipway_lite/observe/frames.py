@@ -13,7 +13,7 @@ from slipway_lite.store.projections import columns
 from slipway_lite.store.reading import read_store
 
 if TYPE_CHECKING:
-    from pandas import DataFrame  # type: ignore[import-untyped]  # pandas has no types of its own
+    from pandas import DataFrame
 
     from slipway_lite.store.connection import Store
 

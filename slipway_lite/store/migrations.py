@@ -42,8 +42,16 @@ def version(connection: Connection) -> int:
 
 def load() -> Migrations:
     """Everything an upgrade needs. It takes a while, so it is done before the write lock is taken."""
-    from sqlite_utils import Migrations
+    import sys
 
+    # sqlite-utils imports these where they are installed, for a fifth of a second and for nothing that we use.
+    hidden = [name for name in ("numpy", "pandas") if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None is what makes an import fail
+    try:
+        from sqlite_utils import Migrations
+    finally:
+        for name in hidden:
+            del sys.modules[name]
     migrations = Migrations("slipway_lite")
     for step in STEPS:
         migrations(name=step)(_script(statements(step), step))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from datasette import hookimpl  # type: ignore[import-untyped]  # Datasette has no types
+from datasette import hookimpl
 
 from slipway_lite.observe.explorer import allowed, pages
 from slipway_lite.store.sqlite import give_functions
@@ -64,7 +64,7 @@ def permission_allowed(datasette: Any, action: str, resource: Any) -> Callable[[
 @hook
 def permission_resources_sql(datasette: Any, action: str) -> Any:
     """The same rules for Datasette 1.x, which asks for them as rows."""
-    from datasette.permissions import PermissionSQL  # type: ignore[import-untyped]  # only there in 1.x
+    from datasette.permissions import PermissionSQL
 
     rules = allowed.rules(datasette, action)
     sql = (

@@ -36,8 +36,8 @@ def datasette(path: str, *, full: bool = False, immutable: bool = False) -> Any:
 
     ``immutable`` is for a file that nobody writes. ``full`` shows the owner every table and allows free SQL.
     """
-    from datasette.app import Datasette  # type: ignore[import-untyped]  # Datasette has no types
-    from datasette.plugins import pm  # type: ignore[import-untyped]
+    from datasette.app import Datasette
+    from datasette.plugins import pm
 
     from slipway_lite.observe import explorer
     from slipway_lite.observe.explorer import allowed

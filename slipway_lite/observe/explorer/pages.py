@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from datasette.utils import tilde_decode, tilde_encode  # type: ignore[import-untyped]  # Datasette has no types
-from datasette.utils.asgi import (  # type: ignore[import-untyped]  # Datasette has no types
+from datasette.utils import tilde_decode, tilde_encode
+from datasette.utils.asgi import (
     Forbidden,
     NotFound,
     Response,
