@@ -136,12 +136,12 @@ def framed(*fields: str | bytes) -> str:
     Each field, text or its bytes, is fed as its UTF-8 byte length, an unsigned 64-bit big-endian number, and its
     bytes, so that no two different lists of fields share their bytes. The first field names the domain.
     """
-    digest = hashlib.sha256()
+    parts = []
     for field in fields:
         raw = field.encode() if isinstance(field, str) else field
-        digest.update(len(raw).to_bytes(8, "big"))
-        digest.update(raw)
-    return "sha256:" + digest.hexdigest()
+        parts.append(len(raw).to_bytes(8, "big"))
+        parts.append(raw)
+    return "sha256:" + hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 def is_digest(text: str) -> bool:
