@@ -185,4 +185,4 @@ def test_the_brief_of_the_current_action_is_shown(root: Path) -> None:
 
 
 def test_spaces_of_other_scripts_stay_in_a_command_to_copy() -> None:
-    assert harmless("/work/日本\u3000語/a\u00a0b\x1b[0m") == "/work/日本\u3000語/a\u00a0b\ufffd[0m"
+    assert harmless("/srv/日本\u3000語/a\u00a0b\x1b[0m") == "/srv/日本\u3000語/a\u00a0b\ufffd[0m"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,3 +73,20 @@ def repository(tmp_path: Path) -> Repository:
     repository = create((tmp_path / "repo").resolve())
     repository.commit("README.md")
     return repository
+
+
+@pytest.fixture
+def spawned(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The processes that a test starts by way of ours; none of them may be left when it ends."""
+    pids: list[int] = []
+    spawn = os.posix_spawnp
+
+    def recording(*words: Any, **options: Any) -> int:
+        pids.append(spawn(*words, **options))
+        return pids[-1]
+
+    monkeypatch.setattr(os, "posix_spawnp", recording)
+    yield pids
+    for pid in pids:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)

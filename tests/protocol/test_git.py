@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,10 +40,8 @@ def write(script: Path, body: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_process_is_left() -> Iterator[None]:
-    yield
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+def _no_process_is_left(spawned: list[int]) -> None:
+    """Every test here ends without a process of its own."""
 
 
 @pytest.mark.parametrize("name", REMOVED)

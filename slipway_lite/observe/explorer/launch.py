@@ -56,7 +56,7 @@ def datasette(path: str, *, full: bool = False, immutable: bool = False) -> Any:
 def keep_locals_out_of_logs() -> None:
     """With rich, Datasette prints the local variables of a failure, which may hold texts that are not to be shown."""
     # Imported after Datasette, whose plugins it would otherwise register half-made.
-    import_module("datasette.handle_exception").rich = None  # type: ignore[attr-defined]
+    import_module("datasette.handle_exception").rich = None  # type: ignore[attr-defined]  # a module of Datasette, set on purpose
 
 
 def explore(
