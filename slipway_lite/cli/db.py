@@ -48,7 +48,9 @@ def path(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = Fals
 
 @app.command()
 def info(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = False) -> None:
-    """Say what is known about the file without changing it: versions, size, permissions, rows, free disk.
+    """Say what is known about the file.
+
+    Versions, size, permissions, rows, free disk, and whether the chain is sound. Changes nothing.
 
     Example: slipway db info --json
     """
@@ -60,9 +62,9 @@ def info(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = Fals
 
 @app.command()
 def head(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = False) -> None:
-    """Print the newest link of the chain as SEQ:SHA256, to write down elsewhere.
+    """Print the newest link of the chain, to write down elsewhere.
 
-    With it, `db verify --head` finds a tail that was cut off and a chain that was recomputed.
+    It is SEQ:SHA256. With it, `db verify --head` finds a tail that was cut off and a chain that was recomputed.
 
     Example: slipway db head >> ~/slipway-heads.txt
     """
@@ -79,9 +81,10 @@ def verify(
     head: Annotated[str | None, typer.Option("--head", help="A SEQ:SHA256 that `db head` printed earlier.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Check the whole chain, every journal row and material, and every projection against its replay.
+    """Prove that every row is what was written.
 
-    Names each row that is wrong and leaves with 3. Writes nothing.
+    Checks the whole chain, every journal row and material, and every projection against its replay. Names each row
+    that is wrong and leaves with 3. Writes nothing.
 
     Example: slipway db verify --head "$(cat head.txt)"
     """
@@ -118,7 +121,7 @@ def _noted_head(text: str) -> tuple[int, str]:
 
 @app.command()
 def rebuild(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = False) -> None:
-    """Drop every projection and replay the journals into the same rows.
+    """Drop every projection and replay it from the journals.
 
     Example: slipway db rebuild
     """

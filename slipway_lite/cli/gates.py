@@ -32,7 +32,9 @@ def analyze(
     generated_at: Annotated[str, typer.Option("--generated-at", help="The time of the report (default: now).")] = "",
     json: JsonOption = False,
 ) -> None:
-    """Report on the gates and the evidence of a bundle, and propose what to look at. Changes nothing.
+    """Report on the gates and the evidence of a bundle.
+
+    Proposes what to look at, and changes nothing.
 
     Example: slipway observations export --all --output bundle.json && slipway gates analyze bundle.json
     """

@@ -23,9 +23,11 @@ def search(
     limit: Annotated[int, typer.Option(help="How many hits, 1 to 500.")] = 20,
     json: JsonOption = False,
 ) -> None:
-    """Search goals, summaries, questions, answers, findings, task titles and objectives. Writes nothing.
+    """Find texts in the file, in any script, also words of one or two characters.
 
-    Example: slipway search 再試行 timeout
+    Searches goals, summaries, questions, answers, findings, task titles and objectives. Writes nothing.
+
+    Example: slipway search retry timeout
     """
     from slipway_lite.observe.search import search as find
 

@@ -133,7 +133,8 @@ def plant_turn(garden: Garden, path: Path, run_id: str) -> None:
         evidence_refs=[garden.token("evidence ref")],
     )
     with open_store(str(path)) as store:
-        journal = TurnJournal(store, str(path.parent), run_id=run_id)
+        ((repository,),) = store.rows("select git_common_dir from runs where run_id = ?", (run_id,))
+        journal = TurnJournal(store, str(path.parent), run_id=run_id, git_common_dir=repository)
         drive_turn("execute-phase", Agent(garden.text("turn reply") + "\n" + fenced(document)), journal=journal)
 
 

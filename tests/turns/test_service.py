@@ -165,7 +165,7 @@ def test_a_lone_surrogate_of_a_reply_survives_the_journal(store: Store) -> None:
 @pytest.mark.parametrize(("replies", "event_type"), [((GOOD,), "turn.parsed"), ((PROSE, PROSE), "turn.failed")])
 def test_a_turn_is_audited_without_its_text(store: Store, replies: tuple[str, ...], event_type: str) -> None:
     add_run(store, "run-1", "action-1")
-    journal = TurnJournal(store, "/r", run_id="run-1", action_id="action-1")
+    journal = TurnJournal(store, "/r", run_id="run-1", action_id="action-1", git_common_dir="/r/.git")
     drive_turn("execute-phase", Agent(*replies), journal=journal)
     ((stream, found, run_id, payload),) = store.rows("select stream, event_type, run_id, payload from audit_events")
     assert (stream, found, run_id) == ("run:run-1", event_type, "run-1")
