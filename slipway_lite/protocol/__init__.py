@@ -1,5 +1,7 @@
 """The machine protocol v2 (seed 000): Runs, Actions, Outcomes, and what comes next.
 
-Pure: ``outcome rules run route next context briefs summary difference`` and ``source``. Edges: ``git workspace
-observation`` watch the repository, ``service`` runs one use case in one transaction.
+Pure: ``outcome`` and ``rules`` take in what a host reports, ``commands`` and ``resume`` decide, ``fold`` and
+``fold_source`` carry an event into a ``run``, and ``action``, ``brief``, ``context``, ``summary``, ``next`` and
+``documents`` say what follows; ``source`` reads GitHub Changes. Edges: ``git``, ``workspace`` and ``observation`` watch
+the repository, ``replay`` reads journals back, ``service`` and ``reading`` run one use case each.
 """
