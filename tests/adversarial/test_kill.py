@@ -91,7 +91,7 @@ def test_killed_at_20_random_moments(root: Path) -> None:
     campaign(root, 20, seed=7)
 
 
-@pytest.mark.slow
+@pytest.mark.adversarial
 def test_killed_at_200_random_moments(root: Path) -> None:
     campaign(root, 200, seed=11)
 
@@ -150,7 +150,7 @@ def test_killed_before_and_after_statements_of_a_submit(root: Path) -> None:
     statements_of_a_submit(root, 12)
 
 
-@pytest.mark.slow
+@pytest.mark.adversarial
 def test_killed_before_and_after_every_statement_of_a_submit(root: Path) -> None:
     statements_of_a_submit(root, 1000)
 
@@ -176,7 +176,7 @@ def test_killed_while_the_very_first_run_makes_the_file(tmp_path: Path) -> None:
     first_runs(tmp_path, 6)
 
 
-@pytest.mark.slow
+@pytest.mark.adversarial
 def test_killed_at_many_moments_of_the_very_first_run(tmp_path: Path) -> None:
     first_runs(tmp_path, 80)
 
