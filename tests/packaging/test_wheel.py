@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-import venv
 import zipfile
 from pathlib import Path
 
@@ -26,11 +26,24 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-@pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def interpreter(version: str) -> str | None:
+    """A Python of that version on this machine: on the path, or one that pyenv keeps off it."""
+    kept = sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/{version}.*/bin/python"))
+    for found in (shutil.which(f"python{version}"), *map(str, kept)):
+        asked = found and subprocess.run([found, "--version"], capture_output=True, text=True)
+        if asked and asked.stdout.startswith(f"Python {version}."):
+            return found
+    return None
+
+
+@pytest.fixture(scope="module", params=["3.11", "3.12", "3.13"])
+def installed(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of commands of a new environment that has the wheel and what it depends on."""
+    python = interpreter(request.param)
+    if python is None:
+        pytest.skip(f"there is no Python {request.param} here")
     home = tmp_path_factory.mktemp("installed") / "venv"
-    venv.create(home, with_pip=True)
+    subprocess.run([python, "-m", "venv", str(home)], check=True, capture_output=True)
     install = [str(home / "bin" / "python"), "-m", "pip", "install", "-q", str(wheel)]
     subprocess.run(install, check=True, capture_output=True)
     return home / "bin"
