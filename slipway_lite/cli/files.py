@@ -6,6 +6,12 @@ import os
 import select
 import stat
 
+from slipway_lite.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def read_regular(path: str, limit: int) -> bytes:
     """At most ``limit`` + 1 bytes of a regular file that is no symlink itself. Raises :class:`OSError` otherwise.
@@ -41,3 +47,17 @@ def read_descriptor(descriptor: int, limit: int) -> bytes:
         chunks.append(chunk)
         left -= len(chunk)
     return b"".join(chunks)
+
+
+def json_document(path: str, code: str) -> Any:
+    """The JSON document in the file at ``path``, or on standard input for ``-``.
+
+    Raises ``unreadable_file``, or :class:`InvalidDocument` with ``code``.
+    """
+    from slipway_lite.observe.analysis import DOCUMENT_LIMIT, read_document
+
+    try:
+        raw = read_descriptor(0, DOCUMENT_LIMIT) if path == "-" else read_regular(path, DOCUMENT_LIMIT)
+    except OSError as error:
+        raise UsageError("unreadable_file", f"A document cannot be read: {error.strerror or error}.") from None
+    return read_document(raw, code)

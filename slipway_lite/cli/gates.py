@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slipway_lite.cli.files import json_document
 from slipway_lite.cli.noun import noun
 from slipway_lite.cli.output import emit, table
 from slipway_lite.cli.place import JsonOption
-from slipway_lite.errors import UsageError
-from slipway_lite.observe.analysis import DOCUMENT_LIMIT, analyze_gates, read_document
+from slipway_lite.observe.analysis import analyze_gates
 from slipway_lite.observe.gates import DEFAULT
 
 if TYPE_CHECKING:
@@ -39,22 +39,12 @@ def analyze(
     Example: slipway observations export --all --output bundle.json && slipway gates analyze bundle.json
     """
     report = analyze_gates(
-        _document(bundle, "invalid_bundle"),
-        _document(thresholds, "invalid_thresholds") if thresholds else DEFAULT,
-        _document(previous, "invalid_previous_report") if previous else None,
+        json_document(bundle, "invalid_bundle"),
+        json_document(thresholds, "invalid_thresholds") if thresholds else DEFAULT,
+        json_document(previous, "invalid_previous_report") if previous else None,
         generated_at or None,
     )
     emit(report, json, _lines(report))
-
-
-def _document(path: str, code: str) -> Any:
-    from slipway_lite.cli.files import read_descriptor, read_regular
-
-    try:
-        raw = read_descriptor(0, DOCUMENT_LIMIT) if path == "-" else read_regular(path, DOCUMENT_LIMIT)
-    except OSError as error:
-        raise UsageError("unreadable_file", f"A document cannot be read: {error.strerror or error}.") from None
-    return read_document(raw, code)
 
 
 def _lines(report: dict[str, Any]) -> Iterator[str]:
