@@ -188,9 +188,11 @@ def recover(tree: Tree, state: Tree) -> Settled | None:
             file = state.read(path)
             if file is not None:
                 return settle(tree, state, _decode(file.raw))
-        _tidy(state)
     except (OSError, UnsafePath, InvalidDocument, LookupError, TypeError, ValueError) as error:
         raise Unsettled(reason(error)) from None
+    # Nothing was interrupted. Where tidying fails (a read-only disk), so will the command, with its own words.
+    with suppress(OSError, UnsafePath):
+        _tidy(state)
     return None
 
 

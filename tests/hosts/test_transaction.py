@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -271,6 +272,16 @@ def test_a_damaged_journal_stops_everything_and_stays(place, raw) -> None:
     with pytest.raises(Unsettled):
         recover(place.tree, place.state)
     assert (place.git_dir / PREPARED).read_bytes() == raw and snapshot(place.root) == place.before
+
+
+def test_a_disk_that_cannot_be_written_is_no_interrupted_install(place, monkeypatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    for call in ("unlink", "rmdir", "mkdir"):
+        monkeypatch.setattr(os, call, refuse)
+    assert recover(place.tree, place.state) is None
+    assert place.execute(*ALL) == ("not_committed", ((), ()), "Read-only file system.")
 
 
 @pytest.mark.parametrize("raw", [b"garbage", b"[]", b'{"claude":1}'])
