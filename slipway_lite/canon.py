@@ -19,7 +19,18 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD]")
+DEPTH_LIMIT = 100
+"""How deep containers may stand in each other: far beyond every contract, far below any interpreter's recursion limit.
+
+Whatever walks a decoded value may recurse.
+"""
+VALUES_FLOOR = 64 * 1024 * 1024
+VALUE_BYTES = 80
+"""About what a small value takes as an object, its place in a container included."""
+# Possessive: megabytes of text are taken in one way only, without a stack to go back on.
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?')
+SURROGATE_ESCAPE = re.compile(r"\\u[dD]")
+"""Finds every escape of half a character, and now and then something that only looks like one."""
 _SURROGATES = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 
 
@@ -46,7 +57,9 @@ def decode(raw: bytes, limit: int) -> Any:
         raise InvalidDocument("The document starts with a byte order mark.")
     if not text.strip(" \t\r\n"):
         raise InvalidDocument("The document is empty.")
-    lone = _SURROGATE_ESCAPE.search(text) is not None
+    if is_too_dense(text):
+        raise InvalidDocument("The document holds more values than its size warrants.")
+    lone = SURROGATE_ESCAPE.search(text) is not None
     pairs = _scrubbed_object if lone else _object
     try:
         value = json.loads(
@@ -56,13 +69,52 @@ def decode(raw: bytes, limit: int) -> Any:
             parse_int=_integer,
             parse_constant=_constant,
         )
-        return _scrub(value) if lone else value
+        value = _scrub(value) if lone else value
     except InvalidDocument:
         raise
     except RecursionError:
         raise InvalidDocument("The document nests too deep.") from None
     except ValueError as error:
         raise InvalidDocument(f"The document is not one JSON value: {_reason(error)}.") from None
+    if raw.count(b"[") + raw.count(b"{") > DEPTH_LIMIT and _is_too_deep(value):
+        raise InvalidDocument("The document nests too deep.")
+    return value
+
+
+def is_too_dense(text: str) -> bool:
+    """Whether the values of a JSON ``text`` take more memory than five times its length and :data:`VALUES_FLOOR`.
+
+    Megabytes of ``[{},{},…]`` take thirty times their length. What contracts call megabytes is text with few values.
+    """
+    most = (5 * len(text) + VALUES_FLOOR) // VALUE_BYTES
+    if len(text) <= most or _marks(text) <= most:
+        return False
+    return _marks(text) - sum(_marks(found[0]) for found in _STRING.finditer(text)) > most
+
+
+def _marks(text: str) -> int:
+    return text.count(",") + text.count("[") + text.count("{")
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(DEPTH_LIMIT):
+        inside = (item.values() if isinstance(item, dict) else item for item in level)
+        level = [child for children in inside for child in children if isinstance(child, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def has_half_a_pair(text: str) -> bool:
+    """Whether JSON that decodes has a lone surrogate escape, which :func:`decode` replaces."""
+    if SURROGATE_ESCAPE.search(text) is None:
+        return False
+    try:
+        encode(json.loads(text)).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _reason(error: ValueError) -> str:

@@ -172,3 +172,37 @@ def test_deep_nesting_beside_a_surrogate_escape_is_refused_like_any_other() -> N
             canon.decode(b"[" * depth + b'"\\ud800"' + b"]" * depth, LIMIT)
         except InvalidDocument as error:
             assert error.code == "invalid_document"
+
+
+@pytest.mark.parametrize(("opened", "closed"), [(b"[", b"]"), (b'{"a":', b"}"), (b'[1,{"a":', b"}]")])
+def test_containers_stand_in_each_other_up_to_a_bound_that_every_walk_survives(opened: bytes, closed: bytes) -> None:
+    most = canon.DEPTH_LIMIT // (opened.count(b"[") + opened.count(b"{"))
+    canon.encode(canon.decode(opened * most + b"1" + closed * most, LIMIT))
+    with pytest.raises(InvalidDocument, match="nests too deep"):
+        canon.decode(opened * (most + 1) + b"1" + closed * (most + 1), LIMIT)
+
+
+def test_only_containers_count_as_depth() -> None:
+    text = "[" * 5000
+    assert canon.decode(b'["' + text.encode() + b'"]', LIMIT) == [text]
+    assert canon.decode(b'"' + text.encode() + b'"', LIMIT) == text
+    assert canon.decode(b"[" + b",".join([b"[{}]"] * 1000) + b"]", LIMIT) == [[{}]] * 1000
+
+
+MEGABYTES = 4 * 1024 * 1024
+
+
+@pytest.mark.parametrize("item", [b"{},", b"[],", b'"ab",', b"1,", b'{"a":1},', b'[""],'])
+def test_megabytes_of_small_values_are_refused_before_they_are_made(item: bytes) -> None:
+    with pytest.raises(InvalidDocument, match="more values than its size warrants"):
+        canon.decode(b"[" + item * (3 * MEGABYTES // len(item)) + b"0]", 4 * MEGABYTES)
+
+
+@pytest.mark.parametrize("text", ["[],{},", '\\"[],', "1,2,3,"])
+def test_what_stands_in_a_text_is_no_value(text: str) -> None:
+    value = [text * (MEGABYTES // len(text)), 1]
+    assert canon.decode(canon.encode(value).encode(), 2 * MEGABYTES) == value
+
+
+def test_a_document_of_less_than_a_megabyte_may_hold_nothing_but_values() -> None:
+    assert len(canon.decode(b"[" + b"[]," * 250_000 + b"0]", MEGABYTES)) == 250_001

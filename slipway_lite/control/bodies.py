@@ -31,7 +31,7 @@ def too_large() -> Refused:
 
 
 def _with_floats(value: Any) -> Any:
-    """``value`` with its other numbers as floats, or as integers when they are whole: JSON knows one kind of number.
+    """``value`` itself with its other numbers as floats, or as integers when they are whole: JSON knows one kind.
 
     Refuses a number that no float holds.
     """
@@ -41,7 +41,8 @@ def _with_floats(value: Any) -> Any:
             raise Refused("INVALID_REQUEST", "A number is too large.")
         return int(number) if number.is_integer() and abs(number) < 2**63 else number
     if isinstance(value, dict):
-        return {key: _with_floats(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_with_floats(item) for item in value]
+        for key, item in value.items():
+            value[key] = _with_floats(item)
+    elif isinstance(value, list):
+        value[:] = map(_with_floats, value)
     return value

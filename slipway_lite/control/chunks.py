@@ -64,17 +64,16 @@ def _sections(content: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
 
 
 def _cut(body: str, limit: int) -> Iterator[str]:
-    piece: list[str] = []
+    pieces: list[list[str]] = [[]]
     size = 0
     for line in body.split("\n"):
-        if piece and size + len(line) + 1 > limit:
-            yield "\n".join(piece).strip()
-            piece, size = [], 0
-        piece.append(line)
+        if pieces[-1] and size + len(line) + 1 > limit:
+            pieces.append([])
+            size = 0
+        pieces[-1].append(line)
         size += len(line) + 1
-    rest = "\n".join(piece).strip()
-    if rest:
-        yield rest
+    # Blank lines between two long ones are a piece of their own, and nothing to read.
+    return filter(None, ("\n".join(piece).strip() for piece in pieces))
 
 
 def chunks(doc_id: str, version: str, content: str) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ is not made up here: exports call it unknown.
 from __future__ import annotations
 
 import hashlib
+import io
 from typing import TYPE_CHECKING, Any, Literal
 
 from slipway_lite import clock
@@ -56,7 +57,7 @@ def import_audit(store: Store, raw: bytes) -> dict[str, Any]:
 
 
 def _lines(raw: bytes) -> Iterable[tuple[int, bytes]]:
-    return ((number, line) for number, line in enumerate(raw.split(b"\n"), 1) if line.strip())
+    return ((number, line.removesuffix(b"\n")) for number, line in enumerate(io.BytesIO(raw), 1) if line.strip())
 
 
 def _event(number: int, line: bytes) -> dict[str, Any]:

@@ -188,7 +188,7 @@ def recover(tree: Tree, state: Tree) -> Settled | None:
             file = state.read(path)
             if file is not None:
                 return settle(tree, state, _decode(file.raw))
-    except (OSError, UnsafePath, InvalidDocument, LookupError, TypeError, ValueError) as error:
+    except (OSError, UnsafePath, InvalidDocument, LookupError, AttributeError, TypeError, ValueError) as error:
         raise Unsettled(reason(error)) from None
     # Nothing was interrupted. Where tidying fails (a read-only disk), so will the command, with its own words.
     with suppress(OSError, UnsafePath):
@@ -329,6 +329,13 @@ def _encode(journal: Journal) -> bytes:
 
 
 def _decode(raw: bytes) -> Journal:
+    """The journal in ``raw``; raises :class:`InvalidDocument`, or what another shape breaks."""
     document = decode(raw, MANAGED_FILE_LIMIT)
     document["steps"] = tuple(Step(*step) for step in document["steps"])
-    return Journal(**document)
+    journal = Journal(**document)
+    digests = [digest for step in journal.steps for digest in step[1:] if digest is not None]
+    lists = [[journal.id], [step.path for step in journal.steps], digests, journal.made, journal.prune]
+    lists += [[*journal.directories], *journal.directories.values()]
+    if not all(type(texts) is list and all(type(text) is str for text in texts) for texts in lists):
+        raise InvalidDocument("A value of the journal has another type.")
+    return journal

@@ -194,10 +194,9 @@ class Tree:
 
     def _open_directory(self, path: str) -> int | None:
         """A descriptor of the directory, ``None`` where there is none; refuses links on the way."""
+        names = [_plain(name) for name in path.split("/")] if path else []
         current = os.dup(self._root)
-        done: list[str] = []
-        for name in path.split("/") if path else ():
-            done.append(_plain(name))
+        for depth, name in enumerate(names, 1):
             try:
                 following = os.open(name, _DIRECTORY, dir_fd=current)
             except FileNotFoundError:
@@ -207,7 +206,7 @@ class Tree:
                 if error.errno not in (errno.ENOTDIR, errno.ELOOP):
                     raise
                 if stat.S_ISLNK(os.stat(name, dir_fd=current, follow_symlinks=False).st_mode):
-                    raise UnsafePath("/".join(done), "is a symbolic link") from None
+                    raise UnsafePath("/".join(names[:depth]), "is a symbolic link") from None
                 return None
             finally:
                 os.close(current)

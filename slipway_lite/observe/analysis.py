@@ -30,9 +30,10 @@ def read_document(raw: bytes, code: str) -> Any:
 
 def _with_floats(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _with_floats(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_with_floats(item) for item in value]
+        for key, item in value.items():
+            value[key] = _with_floats(item)
+    elif isinstance(value, list):
+        value[:] = map(_with_floats, value)
     return float(value) if isinstance(value, NotAnInteger) else value
 
 

@@ -50,12 +50,14 @@ def search(store: Store, words: str, limit: int = DEFAULT_LIMIT) -> dict[str, An
     """``{"items", "is_complete"}``: the texts that hold every word of ``words``, newest first.
 
     An item has ``kind``, ``id``, ``run_id`` (where there is one), ``field``, ``at`` and ``snippet``. Words are told
-    apart by white space and match anywhere in a text, whatever their case. Raises ``invalid_search`` (no word, or more
-    than 20) and ``invalid_limit`` (1 to 500).
+    apart by white space and match anywhere in a text, whatever their case. Raises ``invalid_search`` (no word, more
+    than 20, or a NUL in one) and ``invalid_limit`` (1 to 500).
     """
     terms = words.split()
     if not 1 <= len(terms) <= TERM_LIMIT:
         raise UsageError("invalid_search", f"Give 1 to {TERM_LIMIT} words.")
+    if "\0" in words:
+        raise UsageError("invalid_search", "A word cannot hold the character NUL: SQLite ends every pattern there.")
     if not 1 <= limit <= MAX_LIMIT:
         raise UsageError("invalid_limit", f"limit is 1 to {MAX_LIMIT}.")
     long = [term for term in terms if len(term) >= TRIGRAM]

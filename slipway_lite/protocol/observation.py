@@ -16,6 +16,7 @@ from slipway_lite.protocol.workspace import Sections
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 CONTENT_BYTE_LIMIT = 64 * 1024 * 1024
@@ -71,17 +72,27 @@ def _head(process: Git) -> str:
 def observation(root: str, head: str, index: bytes, status: bytes) -> dict[str, Any]:
     """The document for what git printed, with the content of the dirty paths below ``root`` read now."""
     budget, links = _Budget(), _Links(root)
-    paths = [_path_observation(links, path, *merged, budget) for path, merged in sorted(parse_status(status).items())]
-    retained = _retained(paths)
+    found = parse_status(status)
+    fingerprint = Sections()
+    fingerprint.add("path_count", str(len(found)))
+    retained: list[dict[str, Any]] = []
+    detail = 0
+    for name in sorted(found):
+        path = _path_observation(links, name, *found[name], budget)
+        _add_path(fingerprint, path)
+        # The retained paths are a prefix: once one does not fit, none after it does.
+        detail += _detail(path)
+        if detail <= DETAIL_LIMIT:
+            retained.append(path)
     document: dict[str, Any] = {
         "version": 1,
         "head": head,
         "index_fingerprint": "sha256:" + hashlib.sha256(index).hexdigest(),
         "status_fingerprint": "sha256:" + hashlib.sha256(status).hexdigest(),
         "snapshot_hash": "",
-        "path_count": len(paths),
-        "path_fingerprint": _path_fingerprint(paths),
-        "details_truncated": len(retained) < len(paths),
+        "path_count": len(found),
+        "path_fingerprint": fingerprint.digest(),
+        "details_truncated": len(retained) < len(found),
         "content_observation_complete": budget.complete,
         "content_bytes_hashed": budget.hashed,
         "content_byte_limit": CONTENT_BYTE_LIMIT,
@@ -96,14 +107,18 @@ def observation(root: str, head: str, index: bytes, status: bytes) -> dict[str, 
 
 def parse_status(raw: bytes) -> dict[str, tuple[str, str]]:
     """``{path: (category, state)}`` of ``git status --porcelain=v2 -z``. Raises :class:`GitError`."""
-    found: dict[str, tuple[set[str], set[str]]] = {}
+    found: dict[str, tuple[str, str]] = {}
+    # A million untracked files share one pair: what git prints may be megabytes of short names.
+    pairs: dict[tuple[str, str], tuple[str, str]] = {}
 
-    def add(path: bytes, category: str, state: bytes) -> None:
-        categories, states = found.setdefault(_relative(path), (set(), set()))
-        categories.add(category)
-        states.add(state.decode("ascii", "replace"))
+    def add(raw_path: bytes, category: str, raw_state: bytes) -> None:
+        path, pair = _relative(raw_path), (category, raw_state.decode("ascii", "replace"))
+        known = found.get(path)
+        if known is not None:
+            pair = (_joined(known[0], pair[0]), _joined(known[1], pair[1]))
+        found[path] = pairs.setdefault(pair, pair)
 
-    records = iter(raw.removesuffix(b"\0").split(b"\0") if raw else ())
+    records = _records(raw)
     for record in records:
         match record[:2]:
             case b"1 " if len(fields := record.split(b" ", 8)) == 9:
@@ -121,9 +136,20 @@ def parse_status(raw: bytes) -> dict[str, tuple[str, str]]:
                 continue
             case _:
                 raise GitError("git status printed a record that is not porcelain v2")
-    return {
-        path: (",".join(sorted(categories)), ",".join(sorted(states))) for path, (categories, states) in found.items()
-    }
+    return found
+
+
+def _records(raw: bytes) -> Iterator[bytes]:
+    start = 0
+    while start < len(raw):
+        end = raw.find(b"\0", start)
+        end = len(raw) if end < 0 else end
+        yield raw[start:end]
+        start = end + 1
+
+
+def _joined(words: str, word: str) -> str:
+    return ",".join(sorted({*words.split(","), word}))
 
 
 def _relative(raw: bytes) -> str:
@@ -267,23 +293,15 @@ def _sampled(descriptor: int, size: int, budget: _Budget) -> str:
     return sections.digest()
 
 
-def _path_sections(sections: Sections, paths: list[dict[str, Any]]) -> None:
-    for path in paths:
-        sections.add("path", path["path"])
-        sections.add("category", path["category"])
-        sections.add("state", path["state"])
-        sections.add("observation", path["observation"])
-        sections.add("size", str(path.get("size", "unknown")))
-        sections.add("modified_unix_nano", str(path.get("modified_unix_nano", "unknown")))
-        sections.add("content_sha256", path.get("content_sha256", ""))
-        sections.add("content_fingerprint_kind", path.get("content_fingerprint_kind", ""))
-
-
-def _path_fingerprint(paths: list[dict[str, Any]]) -> str:
-    sections = Sections()
-    sections.add("path_count", str(len(paths)))
-    _path_sections(sections, paths)
-    return sections.digest()
+def _add_path(sections: Sections, path: dict[str, Any]) -> None:
+    sections.add("path", path["path"])
+    sections.add("category", path["category"])
+    sections.add("state", path["state"])
+    sections.add("observation", path["observation"])
+    sections.add("size", str(path.get("size", "unknown")))
+    sections.add("modified_unix_nano", str(path.get("modified_unix_nano", "unknown")))
+    sections.add("content_sha256", path.get("content_sha256", ""))
+    sections.add("content_fingerprint_kind", path.get("content_fingerprint_kind", ""))
 
 
 def snapshot_hash(document: dict[str, Any]) -> str:
@@ -297,21 +315,17 @@ def snapshot_hash(document: dict[str, Any]) -> str:
         value = document[name]
         sections.add(name, ("false", "true")[value] if isinstance(value, bool) else str(value))
     sections.add("retained_path_count", str(len(document["path_observations"])))
-    _path_sections(sections, document["path_observations"])
+    for path in document["path_observations"]:
+        _add_path(sections, path)
     return sections.digest()
 
 
-def _retained(paths: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The prefix of the sorted paths whose estimated size stays within the detail limit."""
-    total = 0
-    for count, path in enumerate(paths):
-        total += (
-            12 * len(path["path"].encode())
-            + 6 * (len(path["category"]) + len(path["state"]) + len(path["observation"]))
-            + len(path.get("content_sha256", ""))
-            + len(path.get("content_fingerprint_kind", ""))
-            + 320
-        )
-        if total > DETAIL_LIMIT:
-            return paths[:count]
-    return paths
+def _detail(path: dict[str, Any]) -> int:
+    """What a retained path counts against :data:`DETAIL_LIMIT`."""
+    return (
+        12 * len(path["path"].encode())
+        + 6 * (len(path["category"]) + len(path["state"]) + len(path["observation"]))
+        + len(path.get("content_sha256", ""))
+        + len(path.get("content_fingerprint_kind", ""))
+        + 320
+    )

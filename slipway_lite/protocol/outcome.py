@@ -60,18 +60,22 @@ def decode_outcome(raw: bytes) -> dict[str, Any]:
     Raises ``invalid_outcome`` (exit 2) or ``contract_version_mismatch`` (exit 3).
     """
     try:
-        document = decode(raw, OUTCOME_LIMIT)
-        _walk(document, OUTCOME, "$")
-        version = document.get("contract_version", 0)
-        if version != CONTRACT_VERSION:
-            raise SlipwayError(
-                "contract_version_mismatch",
-                f"The Outcome has contract version {version}; this CLI speaks version {CONTRACT_VERSION}. "
-                "Refresh the host adapter, then submit again.",
-            )
-        return _complete(document, OUTCOME, "$")  # type: ignore[no-any-return]  # an object shape gives an object
+        return typed_outcome(decode(raw, OUTCOME_LIMIT))
     except InvalidDocument as error:
         raise InvalidDocument(f"The Outcome was not read: {error.message}", error.path, "invalid_outcome") from error
+
+
+def typed_outcome(document: Any) -> dict[str, Any]:
+    """A decoded Outcome in wire key order. Raises :class:`InvalidDocument`, or ``contract_version_mismatch``."""
+    _walk(document, OUTCOME, "$")
+    version = document.get("contract_version", 0)
+    if version != CONTRACT_VERSION:
+        raise SlipwayError(
+            "contract_version_mismatch",
+            f"The Outcome has contract version {version}; this CLI speaks version {CONTRACT_VERSION}. "
+            "Refresh the host adapter, then submit again.",
+        )
+    return _complete(document, OUTCOME, "$")  # type: ignore[no-any-return]  # an object shape gives an object
 
 
 def _walk(value: Any, shape: Any, path: str) -> None:

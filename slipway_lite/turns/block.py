@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
+from slipway_lite.canon import is_too_dense
 from slipway_lite.turns.shapes import Problem
 
+_TOO_DENSE = Problem("block_too_dense", "$", "The json block holds more values than its size warrants.")
 _TOO_DEEP = Problem("block_too_deep", "$", "The json block nests deeper than this interpreter's recursion limit.")
 
 
@@ -31,10 +33,12 @@ _decode_any_length = json.JSONDecoder(parse_constant=_constant, parse_int=_integ
 
 
 def decode_block(body: str) -> tuple[Any, Problem | None]:
-    """The JSON value that ``body`` holds, or the problem: ``block_not_json`` or ``block_too_deep``.
+    """The JSON value of ``body``, or the problem: ``block_not_json``, ``block_too_deep`` or ``block_too_dense``.
 
     Depth is bounded by the interpreter's recursion limit, about 990 levels unless the caller raised it.
     """
+    if is_too_dense(body):
+        return None, _TOO_DENSE
     for decode in (_decode, _decode_any_length):
         try:
             return decode(body), None

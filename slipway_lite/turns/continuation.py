@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 REFUSALS = ("sensor-degraded", "no-decision-available", "rendering-failed", "precondition-uncheckable")
 
 _QUOTES = "'\""
+_PARTS = re.compile(f"[{SPACE}'\"]|[^{SPACE}'\"]+")
+"""One white space, one quote, or everything up to the next of these."""
 _POSIX_SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./-]+\Z")
 _WINDOWS_SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./\\-]+\Z")
 
@@ -62,21 +64,21 @@ def parse_continuation_argv(command: str) -> Argv:
     word: list[str] = []
     started = False  # an empty pair of quotes starts a word, white space does not
     quote = ""
-    for character in command:
-        if quote and character != quote:
-            word.append(character)
+    for part in _PARTS.findall(command):
+        if quote and part != quote:
+            word.append(part)
         elif quote:
             quote = ""
-        elif character in SPACE:
+        elif part in SPACE:
             if started:
                 words.append("".join(word))
             word, started = [], False
         else:
             started = True
-            if character in _QUOTES:
-                quote = character
+            if part in _QUOTES:
+                quote = part
             else:
-                word.append(character)
+                word.append(part)
     if quote:
         return Argv((), "rendering-failed")
     if started:

@@ -83,5 +83,5 @@ def _scan(text: str) -> _Scan:
 def _tail(text: str, scan: _Scan) -> str | None:
     if scan.unclosed or _OPENER.match(text, scan.after - len(_BACKTICKS)):
         return OPENER_AFTER_BLOCK
-    fences = _CLOSER.findall(text, scan.after)
-    return FENCE_LEFT_OPEN if len(fences) % 2 else None
+    fences = sum(1 for _ in _CLOSER.finditer(text, scan.after))
+    return FENCE_LEFT_OPEN if fences % 2 else None

@@ -176,8 +176,8 @@ def render_repository_state(state: RepositoryState) -> str:
     ]
     for name, label, _ in HEADER:
         value = getattr(state, name) or _NONE
-        if plain_value(value) != value:
-            raise _invalid(name, "A header value must have no back-ticks, asterisks or trailing parenthesis.")
+        if plain_value(value) != value or "|" in value:
+            raise _invalid(name, "A header value must have no back-ticks, asterisks, bars or trailing parenthesis.")
         lines.append(f"| {label} | {_cell(value, name)} |")
     for name, title in SECTIONS:
         lines += _table(title, _ENTRY_COLUMNS, getattr(state, name), name)

@@ -20,6 +20,14 @@ def test_anything_but_one_strict_value_is_400(raw: bytes) -> None:
     assert (refused.value.code, refused.value.status) == ("INVALID_REQUEST", 400)
 
 
+@pytest.mark.parametrize("depth", [101, 498, 505, 990])
+def test_a_body_deeper_than_any_walk_is_400(depth: int) -> None:
+    for raw in (b"[" * depth + b"1.5" + b"]" * depth, b'{"a":' * depth + b"1.5" + b"}" * depth):
+        with pytest.raises(Refused) as refused:
+            decode_body(raw)
+        assert (refused.value.code, refused.value.status) == ("INVALID_REQUEST", 400)
+
+
 def test_a_body_over_the_cap_is_413() -> None:
     assert decode_body(b'"' + b"a" * (BODY_LIMIT - 2) + b'"') == "a" * (BODY_LIMIT - 2)
     with pytest.raises(Refused) as refused:

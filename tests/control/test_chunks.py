@@ -67,6 +67,11 @@ def test_no_word_is_lost_and_no_chunk_is_blank(content: str) -> None:
     assert len(kept) + len(headings) == len("".join(content.split()))
 
 
+def test_blank_lines_between_two_long_ones_are_no_part() -> None:
+    long = "a" * 30
+    assert [part.body for part in chunks.split(f"{long}\n \n\n{long}\n", limit=25)] == [long, long]
+
+
 def test_the_contract_template() -> None:
     contract = chunks.contract("login")
     assert contract["required_docs"] == ["doc:spec:login"]

@@ -264,6 +264,13 @@ def test_nothing_to_recover_is_none_and_leaves_nothing(place) -> None:
         b"{}",
         b'{"id":"i","steps":[["../../x",null,"d"]],"made":[],"prune":[],"directories":{}}',
         b'{"id":"i","steps":[1],"made":[],"prune":[],"directories":{}}',
+        b'{"id":"i","steps":[[["a"],null,"d"]],"made":[],"prune":[],"directories":{}}',
+        b'{"id":"i","steps":[["a",1,"d"]],"made":[],"prune":[],"directories":{}}',
+        b'{"id":1,"steps":[],"made":[],"prune":[],"directories":{}}',
+        b'{"id":"i","steps":[],"made":[-1],"prune":[],"directories":{}}',
+        b'{"id":"i","steps":[],"made":"a","prune":[],"directories":{}}',
+        b'{"id":"i","steps":[],"made":[],"prune":[],"directories":[]}',
+        b'{"id":"i","steps":[],"made":[],"prune":[],"directories":{"kiro":[0]}}',
     ],
 )
 def test_a_damaged_journal_stops_everything_and_stays(place, raw) -> None:

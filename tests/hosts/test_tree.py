@@ -153,3 +153,11 @@ def test_parents_are_named_outermost_first() -> None:
 def test_a_reason_is_one_sentence_without_a_path() -> None:
     assert reason(PermissionError(13, "Permission denied", "/secret/path")) == "Permission denied."
     assert reason(UnsafePath("a", "is a symbolic link")) == "a is a symbolic link."
+
+
+def test_a_path_that_is_refused_leaves_no_descriptor_open(tree: Tree) -> None:
+    before = os.listdir("/dev/fd")
+    for path in ("a/../b", "/a/b", "a//b", "./a/b"):
+        with pytest.raises(ValueError, match="not a plain file name"):
+            tree.read(path)
+    assert os.listdir("/dev/fd") == before

@@ -89,8 +89,8 @@ def test_search_agrees_with_looking_at_every_text(store: Store, data: st.DataObj
         assert goals(store, words) == expected
 
 
-@pytest.mark.parametrize("words", ["", "  ", " ".join(["word"] * 21)])
-def test_no_word_and_too_many_are_refused(store: Store, words: str) -> None:
+@pytest.mark.parametrize("words", ["", "  ", " ".join(["word"] * 21), "quick\0", "\0"])
+def test_no_word_too_many_and_a_nul_are_refused(store: Store, words: str) -> None:
     with pytest.raises(UsageError) as refused:
         search(store, words)
     assert refused.value.code == "invalid_search"

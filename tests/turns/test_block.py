@@ -56,3 +56,9 @@ def test_nesting_past_the_recursion_limit_is_a_problem_with_a_code() -> None:
     assert problem is not None and problem.code == "block_too_deep"
     _, problem = decode_block("[" + "9" * 5000 + "," + "[" * 100_000)
     assert problem is not None and problem.code == "block_too_deep"
+
+
+def test_megabytes_of_small_values_are_a_problem_with_a_code() -> None:
+    _, problem = decode_block("[" + "{}," * 2_000_000 + "0]")
+    assert problem is not None and problem.code == "block_too_dense"
+    assert decode_block('["' + "[],{}," * 1_000_000 + '"]')[1] is None

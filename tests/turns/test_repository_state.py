@@ -101,6 +101,7 @@ def test_a_contradiction_is_open_until_it_is_resolved(resolution: str, is_open: 
         ({"created_by": "`x`"}, "$.created_by"),
         ({"facts": (Entry("", "s", "", ""),)}, "$.facts"),
         ({"facts": (Entry("F 1", "s", "", ""),)}, "$.facts"),
+        ({"source_revision": "a|b"}, "$.source_revision"),
         ({"facts": (Entry("F1", "two\nlines", "", ""),)}, "$.facts"),
         ({"facts": (Entry("F1", " padded", "", ""),)}, "$.facts"),
         ({"contradictions": (Contradiction("---", "", "", "", ""),)}, "$.contradictions"),

@@ -14,6 +14,10 @@ import re
 from slipway_lite.protocol.source.body import LEVEL_MARKER, MANIFEST_FENCE
 from slipway_lite.text import WHITE_SPACE, is_blank, trim
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 QUOTE = 0
 
 _QUOTE = re.compile(r" {0,3}> ?")
@@ -34,7 +38,7 @@ def second_marker(text: str) -> int:
     quoted = False
     paragraph: list[int] | None = None
     fence: tuple[str, list[int]] | None = None
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(_lines(text), 1):
         blank = _BLANK.fullmatch(line) is not None
         if fence is not None:
             at = len(line) if blank else _strip(line, fence[1])
@@ -61,6 +65,15 @@ def second_marker(text: str) -> int:
         contexts = _up_to_last_list(containers)
         quoted = QUOTE in contexts
     return 0
+
+
+def _lines(text: str) -> Iterator[str]:
+    """One after the other: as a list, short lines take many times their text."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
 
 
 def _strip(line: str, containers: list[int]) -> int:
