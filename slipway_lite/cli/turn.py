@@ -67,7 +67,7 @@ def instruction(
     from slipway_lite.turns.profiles import render_output_instruction
 
     text = render_output_instruction(skill)
-    emit({"skill": skill, "instruction": text}, json, [text])
+    emit({"skill": skill, "instruction": text}, json, text.split("\n"))
 
 
 @app.command()
@@ -350,6 +350,9 @@ def _read(file: str) -> bytes:
 def _lines(file: str) -> Iterator[bytes]:
     try:
         with open(0 if file == "-" else file, "rb", closefd=file != "-") as source:
-            yield from source
+            while line := source.readline(INPUT_LIMIT + 1):
+                if len(line) > INPUT_LIMIT:
+                    raise UsageError("input_too_large", f"A line is larger than {INPUT_LIMIT} bytes.")
+                yield line
     except OSError as error:
         raise UsageError("input_unreadable", f"The input cannot be read: {error.strerror}.") from error

@@ -113,6 +113,14 @@ class Git:
         _, status = os.waitpid(self.pid, 0)
         self.status = os.waitstatus_to_exitcode(status)
 
+    def _end(self) -> None:
+        """Reap a process that has closed its streams, which it may do long before it ends."""
+        while os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            if clock.monotonic() > self.deadline:
+                raise GitDeadline("git took too long")
+            clock.pause(0.0001)
+        self._reap()
+
     def _read(self, which: int) -> None:
         chunk = os.read(self.streams[which], _CHUNK)
         if not chunk:
@@ -149,7 +157,7 @@ def wait(processes: Sequence[Git]) -> None:
                 process._read(which)
         for process in processes:
             if process.status is None:
-                process._reap()
+                process._end()
     except GitError:
         for process in processes:
             process.abandon()

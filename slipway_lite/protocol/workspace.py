@@ -145,8 +145,10 @@ class Discovery:
 
 
 def _canonical(raw: bytes) -> str:
-    path = os.path.realpath(raw.removesuffix(b"\r").decode(), strict=True)
-    if not os.path.isdir(path):
+    found = raw.removesuffix(b"\r").decode()
+    path = os.path.realpath(found, strict=True)
+    # Anything but an absolute path would be looked for below the current directory.
+    if not os.path.isabs(found) or not os.path.isdir(path):
         raise NotADirectoryError(path)
     return path
 

@@ -113,6 +113,15 @@ def test_the_deadline_ends_every_process(program: Path, monkeypatch: pytest.Monk
     assert all(process.status is not None for process in processes)
 
 
+def test_a_process_that_closes_its_streams_and_goes_on_is_given_up(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git, "COMMAND_SECONDS", 0.3)
+    write(program, "exec >&- 2>&- sleep 60")
+    with pytest.raises(GitDeadline):
+        wait([Git("/", "status")])
+
+
 def test_the_deadline_counts_from_the_start_of_the_process(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(program, "exec sleep 60")
     monkeypatch.setattr(git, "COMMAND_SECONDS", 0.2)

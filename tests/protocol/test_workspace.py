@@ -157,6 +157,18 @@ def test_a_git_that_does_not_answer_is_unavailable_and_not_absent(
     assert (caught.value.code, caught.value.exit_code) == ("git_repository_unavailable", 3)
 
 
+@pytest.mark.parametrize("prints", ["", "echo; echo; echo", "printf '.\\n.\\n.\\n'", "printf '/nowhere\\n/\\n/\\n'"])
+def test_only_an_absolute_place_that_is_there_is_believed(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, prints: str
+) -> None:
+    """Anything else would be looked for below the current directory, and the record would begin there."""
+    (tmp_path / "git").write_text(f"#!/bin/sh\n{prints}\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.chdir(repository.root)
+    required(repository.root)
+
+
 def test_without_git_nothing_is_found(repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     required(repository.root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,32 @@ def test_git_that_cannot_be_run_has_a_code(tree: Tree, monkeypatch: pytest.Monke
     assert caught.value.code == "git_failed"
 
 
+@pytest.mark.parametrize("prints", ["", "echo; echo", "printf '.\\n.\\n'", "exec yes", "printf '/\\n/\\n'"])
+def test_a_git_that_says_what_git_never_says_has_a_code(
+    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prints: str
+) -> None:
+    monkeypatch.setattr(worktree, "OUTPUT_LIMIT", 100_000)
+    (tmp_path / "git").write_text(f"#!/bin/sh\n{prints}\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(SlipwayError) as caught:
+        observe_git(str(tree.root))
+    assert caught.value.code == "git_failed"
+
+
+def test_looking_writes_no_index_and_runs_no_hook(tree: Tree, tmp_path: Path) -> None:
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    (hooks / "post-index-change").write_text(f"#!/bin/sh\n: > {tmp_path}/sprung\n")
+    (hooks / "post-index-change").chmod(0o755)
+    tree.git("config", "core.hooksPath", str(hooks))
+    os.utime(tree.root / "README.md", (1, 1))
+    index = (tree.root / ".git/index").read_bytes()
+    observe_git(str(tree.root))
+    assert (tree.root / ".git/index").read_bytes() == index
+    assert not (tmp_path / "sprung").exists()
+
+
 def test_a_broken_index_has_a_code(tree: Tree) -> None:
     (tree.root / ".git" / "index").write_bytes(b"broken")
     with pytest.raises(SlipwayError) as caught:
@@ -114,7 +141,8 @@ def test_a_source_that_exists_and_cannot_be_read_is_named(
     tree.write("long.md", "x" * 9)
     (tree.root / "link.md").symlink_to(tmp_path / "secret.md")
     (tree.root / "dangling.md").symlink_to(tree.root / "absent.md")
-    names = ["dir.md", "latin.md", "long.md", "link.md", "dangling.md"]
+    os.mkfifo(tree.root / "fifo.md")
+    names = ["dir.md", "latin.md", "long.md", "link.md", "dangling.md", "fifo.md"]
     found = read_documents(str(tree.root), names)
     assert found.documents == []
     assert found.degradations == [
@@ -123,11 +151,12 @@ def test_a_source_that_exists_and_cannot_be_read_is_named(
         "too-large:long.md",
         "outside:link.md",
         "unreadable:dangling.md",
+        "unreadable:fifo.md",
     ]
 
 
 def test_a_document_that_may_not_be_opened_is_named(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(*arguments: object) -> None:
+    def denied(*arguments: object, **options: object) -> None:
         raise PermissionError
 
     monkeypatch.setattr(worktree, "open", denied, raising=False)
