@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from slipway_lite.canon import encode
+from slipway_lite.cli.human import page
 from slipway_lite.protocol import next as following
 
 TYPE_CHECKING = False
@@ -33,7 +34,7 @@ def show_list(call: Call) -> str:
     from slipway_lite.hosts.listing import list_report, list_text
 
     report = list_report(call.workspace().worktree_root, command_next=_command_next(call))
-    return encode(report) + "\n" if call.flags["json"] else list_text(report)
+    return encode(report) + "\n" if call.flags["json"] else page(list_text(report))
 
 
 def doctor(call: Call) -> str:
@@ -43,17 +44,16 @@ def doctor(call: Call) -> str:
     report = doctor_report(
         workspace.worktree_root, workspace.git_common_dir, environ=os.environ, command_next=_command_next(call)
     )
-    return encode(report) + "\n" if call.flags["json"] else doctor_text(report) + _database_text(call)
+    return encode(report) + "\n" if call.flags["json"] else page(doctor_text(report) + _database_text(call))
 
 
 def _database_text(call: Call) -> str:
     """Our own facts, for people only: `doctor --json` keeps the published list of checks exactly."""
-    from slipway_lite.cli.human import harmless
     from slipway_lite.store.facts import fact_lines, facts
     from slipway_lite.store.location import locate
 
     lines = fact_lines(facts(*locate(os.environ, call.workspace().git_common_dir)))
-    return "".join(f"{line}\n" for line in ("", "Database", *(f"  {harmless(line)}" for line in lines)))
+    return "".join(f"{line}\n" for line in ("", "Database", *(f"  {line}" for line in lines)))
 
 
 def install(call: Call) -> str:
@@ -68,7 +68,7 @@ def install(call: Call) -> str:
         refresh=call.flags["refresh"],
         command_next=_command_next(call),
     )
-    return encode(report) + "\n" if call.flags["json"] else adapters.change_text(report)
+    return encode(report) + "\n" if call.flags["json"] else page(adapters.change_text(report))
 
 
 def uninstall(call: Call) -> str:
@@ -78,4 +78,4 @@ def uninstall(call: Call) -> str:
     report = adapters.uninstall(
         workspace.worktree_root, workspace.git_dir, tools=_tools(call), command_next=_command_next(call)
     )
-    return encode(report) + "\n" if call.flags["json"] else adapters.change_text(report)
+    return encode(report) + "\n" if call.flags["json"] else page(adapters.change_text(report))

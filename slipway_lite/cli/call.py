@@ -133,7 +133,10 @@ def output_failed(committed: Run) -> SlipwayError:
 
 
 def report(error: SlipwayError, argv: list[str]) -> int:
-    """Print a refusal as one JSON line on standard error and return its exit status."""
+    """Print a refusal as one JSON line on standard error and return its exit status.
+
+    People see the line as well, so whatever of their words it repeats is escaped where it could steer a terminal.
+    """
     from slipway_lite.canon import encode
     from slipway_lite.protocol.documents import error_document
 
@@ -142,10 +145,22 @@ def report(error: SlipwayError, argv: list[str]) -> int:
         step = following.none(_identity_at(_raw_root(argv)))
     document = error_document(error.code, error.message, step, error.exit_code, error.details)
     try:
-        streams.write(2, encode(document) + "\n")
+        streams.write(2, _escaped(encode(document)) + "\n")
     except OSError:
         return 1
     return error.exit_code
+
+
+def _escaped(line: str) -> str:
+    """The same JSON with ``\\u`` escapes for every character that is not printed as itself."""
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else _escape(c) for c in line)
+
+
+def _escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
 
 
 def _raw_root(argv: list[str]) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slipway_lite.cli import demo_task
-from slipway_lite.cli.human import visible
+from slipway_lite.cli.human import harmless, page, visible
 from slipway_lite.cli.noun import noun
 from slipway_lite.errors import SlipwayError
 from slipway_lite.protocol.rules import scope_sha256
@@ -54,7 +54,7 @@ def demo(
     if rich:
         _write_rich(rich)
     else:
-        Demo(directory, typer.echo).play()
+        Demo(directory, lambda text: typer.echo(page(text))).play()
 
 
 def _write_rich(path: str) -> None:
@@ -63,8 +63,8 @@ def _write_rich(path: str) -> None:
     if os.path.lexists(path):
         raise SlipwayError("demo_failed", "There is a file at that place already; nothing was written.")
     write_rich_demo(path)
-    typer.echo(f"300 Runs and 200 tasks of half a simulated year are in {path}.")
-    typer.echo(f"Look at them: slipway explore --db {posix([path])}")
+    typer.echo(harmless(f"300 Runs and 200 tasks of half a simulated year are in {path}."))
+    typer.echo(harmless(f"Look at them: slipway explore --db {posix([path])}"))
 
 
 class Demo:

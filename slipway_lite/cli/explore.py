@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from slipway_lite.cli.human import harmless
 from slipway_lite.cli.noun import noun
 from slipway_lite.cli.place import DatabaseOption, RootOption, existing
 
@@ -32,7 +33,7 @@ def explore(
     path = existing(db, root)
 
     def announce(address: str) -> None:
-        typer.echo(address)
+        typer.echo(harmless(address))
         if open_browser:
             import webbrowser
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from slipway_lite.canon import encode
 from slipway_lite.protocol import next as following
-from slipway_lite.protocol.brief import brief
+from slipway_lite.protocol.brief import brief_of
+from slipway_lite.protocol.documents import creation
 from slipway_lite.protocol.shells import posix
 
 TYPE_CHECKING = False
@@ -34,6 +35,11 @@ def harmless(text: str) -> str:
     return "".join(c if c.isprintable() or c in _SPACES else "\ufffd" for c in text)
 
 
+def page(text: str) -> str:
+    """``text`` line by line, harmless; a tab is as wide as four spaces."""
+    return "\n".join(harmless(line) for line in text.replace("\t", "    ").split("\n"))
+
+
 def visible(text: str) -> str:
     """``text`` on one line, harmless."""
     return harmless(" ".join(text.split()))
@@ -52,7 +58,7 @@ def choices(step: dict[str, Any]) -> list[str]:
     for variant in step["variants"]:
         missing = [item for item in variant["inputs"] if item["required"]]
         if not missing:
-            lines.append(f"  - {variant['id']}: {harmless(posix(variant['base_argv']))}")
+            lines.append(f"  - {variant['id']}: {posix(variant['base_argv'])}")
             continue
         wanted = ", ".join(_wanted(item) for item in missing)
         lines.append(f"  - {variant['id']}: needs {wanted}")
@@ -65,7 +71,7 @@ def _wanted(item: dict[str, Any]) -> str:
 
 
 def _text(lines: list[str]) -> str:
-    return "\n".join(lines) + "\n"
+    return "".join(f"{harmless(line)}\n" for line in lines)
 
 
 def _head(run: Run) -> list[str]:
@@ -81,7 +87,7 @@ def _action(run: Run) -> list[str]:
     action = run.visible_action
     if action is None:
         return []
-    wanted = brief(action.kind, action.given_brief, run.initial_git, action.changed)
+    wanted = brief_of(run, action)
     return [f"Action:  {action.kind} {action.action_id}", f"         {shortened(wanted)}"]
 
 
@@ -101,6 +107,8 @@ def stopped(run: Run) -> str:
 
 def run_status(run: Run) -> str:
     lines = _head(run)
+    if run.imported_count:
+        lines.append(f"Origin:  {run.imported_count} of its {run.event_count} events were imported")
     if run.pinned_source is not None:
         lines.append(f"Source:  {run.pinned_source['canonical_url']} {visible(run.pinned_source['title'])}")
     action = run.visible_action
@@ -122,14 +130,14 @@ def run_status(run: Run) -> str:
 def status_list(local: list[Run], stubs: list[dict[str, Any]], unavailable: list[dict[str, Any]]) -> str:
     lines = [
         (
-            run.created_at,
+            creation(run.created_at),
             f"{run.run_id}  {run.state}  remaining={run.remaining_budget}  {shortened(run.goal)}",
         )
         for run in local
     ]
     lines += [
         (
-            stub["created_at"],
+            creation(stub["created_at"]),
             "  ".join((stub["id"], stub["state"], "foreign=true", f"workspace={visible(stub['workspace'])}"))
             + f"  {shortened(stub['goal'])}",
         )

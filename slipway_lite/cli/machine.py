@@ -285,16 +285,14 @@ def _status(call: Call) -> str:
         if not flags["section"]:
             raise call.usage("material_section_required", "--section needs the key of a section.", run_id)
         material = Reading(call.workspace()).pinned_material(run_id, flags["section"])
-        return human.as_status_json(material) if flags["json"] else str(material["section"]["markdown"])
+        return human.as_status_json(material) if flags["json"] else human.page(material["section"]["markdown"])
     reading = Reading(call.workspace())
     if run_id is not None:
         run = reading.run(run_id)
         return human.as_status_json(documents.run_status(run)) if flags["json"] else human.run_status(run)
-    local, stubs, unavailable = reading.status_list()
     if flags["json"]:
-        runs = [*(documents.run_status(run) for run in local), *stubs]
-        return human.as_status_json(documents.status_list(runs, unavailable))
-    return human.status_list(local, stubs, unavailable)
+        return human.as_status_json(reading.status_document())
+    return human.status_list(*reading.status_list())
 
 
 def _stop(call: Call) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipway_lite.canon import encode
 from slipway_lite.cli import streams
+from slipway_lite.cli.human import harmless
 from slipway_lite.errors import SlipwayError
 
 if TYPE_CHECKING:
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
 
 
 def emit(document: Any, as_json: bool, lines: Iterable[str]) -> None:
-    """Print ``document`` as one JSON line, or ``lines`` for people. Raises ``output_failed`` when it is not taken."""
-    put(encode(document) + "\n" if as_json else "".join(f"{line}\n" for line in lines))
+    """Print ``document`` as one JSON line, exactly, or ``lines`` for people, harmless to their terminal.
+
+    Raises ``output_failed`` when it is not taken.
+    """
+    put(encode(document) + "\n" if as_json else "".join(f"{harmless(line)}\n" for line in lines))
 
 
 def put(text: str) -> None:
@@ -27,7 +31,8 @@ def put(text: str) -> None:
 
 
 def output_failed() -> SlipwayError:
-    return SlipwayError("output_failed", "The answer could not be written to standard output.")
+    told = "The answer could not be written to standard output. What the command has written is on record."
+    return SlipwayError("output_failed", told)
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:

@@ -48,9 +48,10 @@ def validate(
     file: Annotated[str, typer.Argument(help="A JSON document, - for standard input.")],
     json: JsonOption = False,
 ) -> None:
-    """Say whether a document is what a schema describes; leaves with 3 when it is not.
+    """Say whether a document is what a schema describes.
 
-    A schema says less than a contract: what depends on other documents only the command that takes it can tell.
+    Leaves with 3 when it is not. A schema says less than a contract: what depends on other documents only the command
+    that takes it can tell.
 
     Example: slipway status --json | slipway schema validate machine-protocol -
     """

@@ -111,6 +111,16 @@ def test_our_own_commands_whose_answer_is_lost(root: Path, kind: str) -> None:
         assert (reply.status, reply.out, json.loads(reply.err)["code"]) == (3, b"", "output_failed")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_write_of_ours_whose_answer_is_lost_is_on_record(root: Path, kind: str) -> None:
+    words = ["--title", "T", "--objective", "O", "--typed-ref", "agent-taskstate:task:local:1", "--repo", "octo/hub"]
+    reply = command("task", "create", *words, "--root", str(root), stdout=kind)
+    refusal = json.loads(reply.err)
+    assert (reply.status, reply.out, refusal["code"]) == (3, b"", "output_failed")
+    assert refusal["message"].endswith("What the command has written is on record.")
+    assert len(json.loads(command("task", "list", "--json", "--root", str(root)).out)["items"]) == 1
+
+
 @pytest.mark.parametrize("argv", [["--help"], ["run", "--help"], ["db", "--help"], ["--version"]])
 def test_help_that_is_lost(argv: list[str]) -> None:
     reply = command(*argv, stdout="full")
