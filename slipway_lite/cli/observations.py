@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from typing import IO, TYPE_CHECKING, Annotated, Literal
@@ -61,12 +62,21 @@ def export(
 
 
 def _deliver(path: str, request: Request, form: str, output: str) -> None:
-    """Write a temporary file, which a read that has to start over can truncate, and hand it over whole."""
-    directory = os.path.dirname(os.path.abspath(output)) if output else None
+    """Write a temporary file, which a read that has to start over can truncate, and hand it over whole.
+
+    What is there and is no file (a device, a fifo) is written to: it must not be replaced.
+    """
+    is_written_to = os.path.exists(output) and not os.path.isfile(output)
+    directory = os.path.dirname(os.path.abspath(output)) if output and not is_written_to else None
     with tempfile.NamedTemporaryFile(prefix=".slipway-export-", dir=directory, delete=False) as draft:
         try:
             read_store(path, lambda store: _write(store, request, form, draft))
             draft.flush()
+            if is_written_to:
+                draft.seek(0)
+                with open(output, "wb") as target:
+                    shutil.copyfileobj(draft, target)
+                return
             if output:
                 os.fsync(draft.fileno())
                 os.replace(draft.name, output)

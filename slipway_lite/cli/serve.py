@@ -41,17 +41,21 @@ def serve(
     from slipway_lite.http.access import Access, parse_tokens
     from slipway_lite.http.server import serve as run
 
-    access = Access(parse_tokens(text)) if (text := _tokens(token_file)) is not None else Access()
+    access = Access(parse_tokens(text)) if (text := tokens(token_file)) is not None else Access()
     settings = Settings(run_system_mode=run_system_mode, lease_seconds=lease_seconds)
     path, _ = database(db, root)
     run(path, host, port, access, settings, lmstudio_url)
 
 
-def _tokens(token_file: str) -> str | None:
+def tokens(token_file: str) -> str | None:
     """The text of the token file, else the token of the environment, else nothing."""
     if not token_file:
         return os.environ.get(TOKEN_VARIABLE)
     try:
-        return read_regular(token_file, TOKEN_FILE_LIMIT).decode()
-    except (OSError, UnicodeDecodeError):
+        raw = read_regular(token_file, TOKEN_FILE_LIMIT)
+        text = raw.decode()
+    except (OSError, ValueError):
         raise UsageError("invalid_token_file", "The token file cannot be read.") from None
+    if len(raw) > TOKEN_FILE_LIMIT:
+        raise UsageError("invalid_token_file", f"The token file has at most {TOKEN_FILE_LIMIT} bytes.")
+    return text

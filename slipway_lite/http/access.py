@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from slipway_lite.control.refusals import Refused
 from slipway_lite.errors import UsageError
+from slipway_lite.text import is_md
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +26,8 @@ def parse_tokens(text: str) -> dict[str, Role]:
     Blank lines and lines that start with ``#`` are skipped. Raises :class:`UsageError` (invalid_token_file).
     """
     tokens: dict[str, Role] = {}
+    if not is_md(text):
+        raise UsageError("invalid_token_file", "The token file is no text.")
     for line in text.splitlines():
         words = line.split()
         if not words or words[0].startswith("#"):
@@ -48,8 +51,8 @@ class Access:
 
     def check(self, headers: Mapping[str, str], role: Role) -> bool:
         """Whether the caller proved who they are; raises UNAUTHORIZED or FORBIDDEN when ``role`` is not theirs."""
+        self.check_origin(headers)
         if not self.tokens:
-            _require_local(headers)
             return False
         presented = _presented(headers)
         found = self._role(presented) if presented else None
@@ -59,9 +62,17 @@ class Access:
             raise Refused("FORBIDDEN", f"The request needs the role {role}.")
         return RANK[found] >= RANK["operator"]
 
+    def check_origin(self, headers: Mapping[str, str]) -> None:
+        """Without tokens, raises FORBIDDEN for a request that a web page or a foreign name has led here."""
+        if not self.tokens:
+            _require_local(headers)
+
     def _role(self, presented: str) -> Role | None:
-        """The role of a token; every known token is compared, in constant time."""
-        digest = hashlib.sha256(presented.encode("utf-8", "replace")).digest()
+        """The role of a token; every known token is compared, in constant time.
+
+        The bytes of a header come as Latin-1; what a client sent is the UTF-8 of its token.
+        """
+        digest = hashlib.sha256(presented.encode("latin-1")).digest()
         found: Role | None = None
         for token, role in self.tokens.items():
             if hmac.compare_digest(digest, hashlib.sha256(token.encode()).digest()):

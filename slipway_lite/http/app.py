@@ -86,8 +86,8 @@ def build_app(
         app.add_api_route(route.path, endpoint, methods=[route.method], response_model=None, include_in_schema=False)
     document = encode(openapi.document())
     health = encode({"status": "ok", "instance_id": plane.instance_id})
-    app.add_api_route("/openapi.json", _constant(document), methods=["GET"], include_in_schema=False)
-    app.add_api_route("/healthz", _constant(health), methods=["GET"], include_in_schema=False)
+    app.add_api_route("/openapi.json", _constant(document, access), methods=["GET"], include_in_schema=False)
+    app.add_api_route("/healthz", _constant(health, access), methods=["GET"], include_in_schema=False)
     app.add_exception_handler(Refused, _on_refused)
     app.add_exception_handler(SlipwayError, _on_storage)
     app.add_exception_handler(HTTPException, _on_http)
@@ -144,13 +144,16 @@ def _read(route: Route, reader: Store, access: Access) -> Callable[[Request], Aw
         for name in route.query:
             given = request.query_params.get(name)
             args.append(_integer(given) if name in ("limit", "offset") else given)
-        return _json(route.call(reader, *args), route.status)
+        with reader.snapshot():
+            text = route.call(reader, *args)
+        return _json(text, route.status)
 
     return endpoint
 
 
-def _constant(text: str) -> Callable[[], Awaitable[Response]]:
-    async def endpoint() -> Response:
+def _constant(text: str, access: Access) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        access.check_origin(request.headers)
         return _json(text, 200)
 
     return endpoint

@@ -128,13 +128,15 @@ def _responses(route: Route) -> dict[str, Any]:
     links = _links(route)
     if links:
         found[str(route.status)]["links"] = links
-    for status in statuses(route):
-        codes = ", ".join(code for code, number in HTTP_STATUS.items() if number == status)
-        found[str(status)] = {
-            "description": f"Refused: {codes}.",
-            "content": {"application/json": {"schema": _ref(ErrorResponse)}},
-        }
-    return found
+    return found | {str(status): _refusal(status) for status in statuses(route)}
+
+
+def _refusal(status: int) -> dict[str, Any]:
+    codes = ", ".join(code for code, number in HTTP_STATUS.items() if number == status)
+    return {
+        "description": f"Refused: {codes}.",
+        "content": {"application/json": {"schema": _ref(ErrorResponse)}},
+    }
 
 
 def _links(route: Route) -> dict[str, Any]:
@@ -155,7 +157,10 @@ def _health() -> dict[str, Any]:
         "operationId": "health",
         "summary": "The server is alive.",
         "security": [{}],
-        "responses": {"200": {"description": "Alive.", "content": {"application/json": {"schema": _ref(Health)}}}},
+        "responses": {
+            "200": {"description": "Alive.", "content": {"application/json": {"schema": _ref(Health)}}},
+            "403": _refusal(403),
+        },
     }
 
 

@@ -21,6 +21,7 @@ from slipway_lite.control import upkeep
 from slipway_lite.control.service import ControlPlane
 from slipway_lite.errors import SlipwayError, UsageError
 from slipway_lite.http.app import build_app
+from slipway_lite.http.connection import Connection
 from slipway_lite.store.connection import open_store
 
 if TYPE_CHECKING:
@@ -74,10 +75,12 @@ def serve(path: str, host: str, port: int, access: Access, settings: Settings, l
     if probe is not None:
         settings = replace(settings, lmstudio=probe())
     _make_new_file(path)
-    with _listening(host, port) as listener, open_store(path) as store, _only_server(path), open_store(path) as reader:
+    with _listening(host, port) as listener, open_store(path) as store, only_server(path), open_store(path) as reader:
         plane = ControlPlane(store, settings, upkeep.serve_instance(store))
         config = uvicorn.Config(
             build_app(plane, reader, access, probe=probe),
+            http=Connection,
+            ws="none",
             log_config=None,
             access_log=False,
             server_header=False,
@@ -103,9 +106,12 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 @contextlib.contextmanager
-def _only_server(path: str) -> Iterator[None]:
+def only_server(path: str) -> Iterator[None]:
     """Hold the file's serving lock, which ends with the process however it ends."""
-    descriptor = os.open(path + "-serve", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(path + "-serve", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise SlipwayError("database_unavailable", f"The serving lock cannot be made: {error.strerror}.") from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

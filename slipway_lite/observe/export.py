@@ -24,6 +24,8 @@ TABLE = (
 )  # fmt: skip
 """The columns of a table: one row an item of any kind, empty where a column is not of its kind."""
 COUNTS = frozenset(name for name in TABLE if name.endswith("_count"))
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""How a cell starts that some spreadsheet calculates, the full-width forms of these signs included."""
 BATCH = 5000
 
 
@@ -92,8 +94,8 @@ def _write_csv(store: Store, request: Request, out: IO[bytes]) -> None:
 
 
 def _cell(value: Any) -> Any:
-    """``value`` so that a spreadsheet takes it for text and not for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
+    """``value`` so that a spreadsheet takes a text for text and not for a formula; numbers stay numbers."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def _write_parquet(store: Store, request: Request, out: IO[bytes]) -> None:

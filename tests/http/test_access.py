@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ def test_token_lines() -> None:
     assert parse_tokens(text) == {"plain": "admin", "op": "operator", "ad": "admin"}
 
 
-@pytest.mark.parametrize("text", ["", "\n# only\n", "boss token", "a b c"])
+@pytest.mark.parametrize("text", ["", "\n# only\n", "boss token", "a b c", "to\0ken", "\x1b[31m"])
 def test_a_token_file_that_is_none(text: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse_tokens(text)
@@ -41,6 +42,31 @@ def test_roles() -> None:
     with pytest.raises(Refused) as refused:
         ACCESS.check({"authorization": "Bearer op"}, "admin")
     assert (refused.value.code, refused.value.status) == ("FORBIDDEN", 403)
+
+
+def test_a_token_beyond_ascii_is_the_utf8_that_clients_send() -> None:
+    access = Access({"tökén": "admin"})
+    assert access.check({"authorization": "Bearer " + "tökén".encode().decode("latin-1")}, "admin")
+    for presented in ("tökén", "t?k?n", "tokén", "\xff\xfe"):
+        with pytest.raises(Refused) as refused:
+            access.check({"authorization": f"Bearer {presented}"}, "admin")
+        assert refused.value.status == 401
+
+
+def test_every_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+
+    def watched(one: bytes, other: bytes) -> bool:
+        compared.append(len(one) + len(other))
+        return one == other
+
+    monkeypatch.setattr("slipway_lite.http.access.hmac.compare_digest", watched)
+    for presented in ("op", "ad", "x", "op" * 1000):
+        compared.clear()
+        with contextlib.suppress(Refused):
+            ACCESS.check({"x-api-key": presented}, "operator")
+        # Digests of equal length, whatever was presented, and all of them.
+        assert compared == [64, 64]
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:8722", "127.0.0.1:1", "[::1]:8722", "[::1]"])

@@ -11,9 +11,14 @@ import pytest
 from slipway_lite.control.bodies import BODY_LIMIT
 from slipway_lite.control.messages_base import Message
 from slipway_lite.control.messages_request import ErrorResponse
+from slipway_lite.control.service import ControlPlane
+from slipway_lite.http.access import Access
+from slipway_lite.http.app import build_app
 from slipway_lite.http.routes import ROUTES
+from tests.control.test_service import written_between
 from tests.control.world import LOG, PATCH, TYPED_REF, create_body, result_body
 from tests.http.served import Client, Served
+from tests.http.test_errors import get
 
 MODELS: dict[str, type[Message]] = {route.name: route.answer for route in ROUTES}
 
@@ -210,3 +215,14 @@ def test_text_of_any_script_comes_back(client: Client) -> None:
     assert client.get(f"/v1/tasks/{task_id}")[1]["title"] == title
     raw = json.dumps(create_body(title="x")).replace('"x"', '"\\ud800"').encode()
     assert client.request("POST", "/v1/tasks", raw)[1]["title"] == "\ufffd"
+
+
+@pytest.mark.parametrize("path", ["/v1/tasks", "/v1/runs"])
+def test_an_answer_is_of_one_moment_whoever_writes_between_its_statements(tmp_path: Path, path: str) -> None:
+    with ControlPlane.open(str(tmp_path / "x.db")) as plane:
+        plane.create_task(create_body())
+        app = build_app(plane, plane.store, Access())
+        written_between(plane, "count(*)")
+        status, page = get(app, path)
+        assert (status, page["total"], len(page["items"])) == (200, 1, 1)
+        assert get(app, path)[1]["total"] == 2

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import http.client
 import json
 import signal
 import sqlite3
 import subprocess
-import threading
 import time
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pytest
 from slipway_lite.errors import UsageError
 from slipway_lite.http.server import lmstudio_state
 from tests.control.world import create_body
+from tests.http.load import Load
 from tests.http.served import PROGRAM, Served
 
 
@@ -126,62 +125,15 @@ def test_enforce_is_a_switch(tmp_path: Path) -> None:
         assert client.post(f"/v1/tasks/{task_id}/results", body)[1]["task"]["state"] == "blocked"
 
 
-def acknowledged(served: Served, created: list[str], moved: list[str]) -> None:
-    """Create and dispatch until the server is gone; note only what was answered."""
-    client = served.client()
-    try:
-        while True:
-            status, task = client.post("/v1/tasks", create_body())
-            if status != 201:
-                return
-            created.append(task["task_id"])
-            status, _ = client.post(f"/v1/tasks/{task['task_id']}/cancel", {})
-            if status == 200:
-                moved.append(task["task_id"])
-    except (OSError, ValueError, http.client.HTTPException):
-        return
-
-
-def kill_under_load(db: Path, delay: float) -> None:
-    created: list[str] = []
-    moved: list[str] = []
-    with Served(db) as served:
-        threads = [threading.Thread(target=acknowledged, args=(served, created, moved)) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        time.sleep(delay)
+def test_a_kill_under_load_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    db = tmp_path / "x.db"
+    with Served(db) as served, Load(served) as load:
+        time.sleep(0.4)
         served.stop(signal.SIGKILL)
-        for thread in threads:
-            thread.join()
-    assert created
     with Served(db) as served:
-        client = served.client()
-        for task_id in created:
-            status, task = client.get(f"/v1/tasks/{task_id}")
-            events = client.get(f"/v1/tasks/{task_id}/events")[1]["items"]
-            assert status == 200
-            assert events[-1]["to_state"] == task["state"]
-            assert len(events) == task["version"] + 1
-        for task_id in moved:
-            assert client.get(f"/v1/tasks/{task_id}")[1]["state"] == "cancelled"
+        load.check(served.client())
     verified = run("db", "verify", "--db", str(db), "--json")
     assert verified.returncode == 0, verified.stderr
-    with sqlite3.connect(db) as connection:
-        gaps = connection.execute(
-            "select stream from journal_events group by stream having max(sequence) <> count(*)"
-        ).fetchall()
-    connection.close()
-    assert gaps == []
-
-
-def test_a_kill_under_load_loses_nothing_acknowledged(tmp_path: Path) -> None:
-    kill_under_load(tmp_path / "x.db", 0.4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", range(50))
-def test_fifty_kills_under_load_lose_nothing_acknowledged(tmp_path: Path, number: int) -> None:
-    kill_under_load(tmp_path / "x.db", 0.1 + 0.017 * number)
 
 
 def test_lmstudio_is_asked_for_its_models_only() -> None:

@@ -68,10 +68,10 @@ class Browser:
     def __init__(self, datasette: Any) -> None:
         self.datasette = datasette
 
-    def get(self, path: str, **options: Any) -> Any:
+    def get(self, path: str, method: str = "GET", **options: Any) -> Any:
         async def ask() -> Any:
             await self.datasette.invoke_startup()
-            return await self.datasette.client.get(path, **options)
+            return await self.datasette.client.request(method, path, **options)
 
         return asyncio.run(ask())
 

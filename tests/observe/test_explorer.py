@@ -32,7 +32,7 @@ Browse = Callable[..., Any]
 Copy = Callable[[str], Path]
 TABLES = allowed.descriptions()["tables"]
 QUERIES = allowed.descriptions()["queries"]
-NEEDS_PLUGIN = {"shown_activities", "shown_findings", "shown_claims", "shown_audit_events"}
+NEEDS_PLUGIN = {"shown_merged_files", "shown_activities", "shown_findings", "shown_claims", "shown_audit_events"}
 """Views that call redact(), which only connections of ours and of the plugin have."""
 
 

@@ -323,12 +323,20 @@ def test_csv_and_parquet_hold_the_same_rows(demo: Path, whole: dict[str, Any]) -
     assert {row["job_count"] for row in table if row["kind"] == "reflection"} <= set(range(100))
 
 
-@pytest.mark.parametrize("value", ["=1+1", "+1", "-1", "@SUM(A1)"])
-def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path, value: str) -> None:
+@pytest.mark.parametrize("value", ["=1+1", "+1", "-1", "@SUM(A1)", "=HYPERLINK(A1)", "＝1", "＋1", "－1", "＠A1"])
+def test_no_cell_of_a_csv_is_a_formula_and_json_is_exact(tmp_path: Path, value: str) -> None:
     path = tmp_path / "file.db"
     with open_store(str(path)) as store:
         audit(store, 1, "evidence.acknowledged", {"evidence_id": "e", "reviewed_by": value})
-    assert f"'{value}".encode() in exported(path, "csv", whole=True)
+    assert f",'{value},".encode() in exported(path, "csv", whole=True)
+    for form in ("json", "ndjson"):
+        assert f'"reviewed_by":"{value}"'.encode() in exported(path, form, whole=True)
+
+
+@pytest.mark.parametrize("start", ["\t", "\r", "\n"])
+def test_no_cell_that_starts_with_white_space_hides_a_formula(start: str) -> None:
+    assert export._cell(f"{start}=1") == f"'{start}=1"
+    assert (export._cell(-1), export._cell("a=1"), export._cell(None)) == (-1, "a=1", None)
 
 
 def test_parquet_without_pyarrow_is_refused(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

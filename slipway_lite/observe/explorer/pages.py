@@ -150,12 +150,9 @@ async def show_observations(datasette: Any, request: Any) -> Any:
     asked = {name: request.args.get(name) or None for name in ("since", "until", "cursor")}
 
     def work(connection: Any) -> Any:
-        # One snapshot for all queries of a page.
-        connection.execute("begin")
-        try:
-            return page(Store(connection, ""), **asked, limit=_limit(request.args.get("limit")))
-        finally:
-            connection.execute("rollback")
+        store = Store(connection, "")
+        with store.snapshot():
+            return page(store, **asked, limit=_limit(request.args.get("limit")))
 
     try:
         return Response.json(await datasette.get_database(database).execute_fn(work))
@@ -191,7 +188,7 @@ ROUTES: list[tuple[str, Any]] = [
 
 
 def loopback_only(datasette: Any) -> Callable[[Any], Any]:
-    """Refuse requests that were not addressed to this machine, where the launcher asked for that.
+    """Refuse requests that only seem to come from this machine or want more than to read, where the launcher asked so.
 
     A page elsewhere can make a browser send requests here, but not without naming its own host.
     """
@@ -202,6 +199,10 @@ def loopback_only(datasette: Any) -> Callable[[Any], Any]:
                 host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
                 if re.sub(r":\d+$", "", host) not in LOOPBACK:
                     await Response.text("This file is only shown on this machine.", status=403).asgi_send(send)
+                    return
+                if scope["method"] not in ("GET", "HEAD"):
+                    refusal = Response.text("This file is only read.", status=405, headers={"Allow": "GET, HEAD"})
+                    await refusal.asgi_send(send)
                     return
             await app(scope, receive, send)
 
