@@ -82,7 +82,9 @@ class ControlPlane:
                     Records(tx, self.instance_id).audit(args[0], refused.audit)
             raise
 
-    def _read(self, text: str) -> Document:
+    def _read(self, query: Callable[..., str], *args: Any) -> Document:
+        with self.store.snapshot():
+            text = query(self.store, *args)
         document: Document = json.loads(text)
         return document
 
@@ -92,11 +94,11 @@ class ControlPlane:
 
     def get_task(self, task_id: str) -> Document:
         """Task, or NOT_FOUND."""
-        return self._read(queries.task(self.store, task_id))
+        return self._read(queries.task, task_id)
 
     def list_tasks(self, limit: int | None = None, offset: int | None = None, state: str | None = None) -> Document:
         """TaskList, newest change first."""
-        return self._read(queries.tasks(self.store, limit, offset, state))
+        return self._read(queries.tasks, limit, offset, state)
 
     def dispatch(self, task_id: str, body: Document, *, expected_version: int | None = None) -> Document:
         """WorkerJob of the next stage."""
@@ -172,55 +174,55 @@ class ControlPlane:
 
     def events(self, task_id: str) -> Document:
         """TransitionEventList."""
-        return self._read(queries.transition_events(self.store, task_id))
+        return self._read(queries.transition_events, task_id)
 
     def audit_events(self, task_id: str) -> Document:
         """AuditEventList."""
-        return self._read(queries.audit_events(self.store, task_id))
+        return self._read(queries.audit_events, task_id)
 
     def list_checkpoints(self, task_id: str) -> Document:
         """CheckpointList, oldest first."""
-        return self._read(queries.checkpoints(self.store, task_id))
+        return self._read(queries.checkpoints, task_id)
 
     def list_retrospectives(self, task_id: str) -> Document:
         """RetrospectiveList, newest generation first."""
-        return self._read(queries.retrospectives(self.store, task_id))
+        return self._read(queries.retrospectives, task_id)
 
     def list_bundles(self, task_id: str) -> Document:
         """BundleList, oldest first."""
-        return self._read(queries.context_bundles(self.store, task_id))
+        return self._read(queries.context_bundles, task_id)
 
     def get_run(self, run_id: str) -> Document:
         """The task as a Run."""
-        return self._read(queries.run(self.store, run_id))
+        return self._read(queries.run, run_id)
 
     def get_timeline(self, run_id: str) -> Document:
         """Timeline of a Run."""
-        return self._read(queries.timeline(self.store, run_id))
+        return self._read(queries.timeline, run_id)
 
     def list_runs(self, limit: int | None = None, offset: int | None = None, state: str | None = None) -> Document:
         """RunList, newest change first."""
-        return self._read(queries.run_list(self.store, limit, offset, state))
+        return self._read(queries.run_list, limit, offset, state)
 
     def get_audit_summary(self, run_id: str) -> Document:
         """AuditSummary of a Run."""
-        return self._read(queries.audit_summary(self.store, run_id))
+        return self._read(queries.audit_summary, run_id)
 
     def get_retrospective(self, run_id: str) -> Document:
         """The newest Retrospective of a Run."""
-        return self._read(queries.retrospective(self.store, run_id))
+        return self._read(queries.retrospective, run_id)
 
     def resolve_contracts(self, body: Document) -> Document:
         """ResolveContractsResponse."""
-        return self._read(queries.resolve_contracts(self.store, body))
+        return self._read(queries.resolve_contracts, body)
 
     def get_chunks(self, body: Document) -> Document:
         """GetChunksResponse."""
-        return self._read(queries.get_chunks(self.store, body))
+        return self._read(queries.get_chunks, body)
 
     def get_job(self, job_id: str) -> Document:
         """JobStatusResponse."""
-        return self._read(queries.job(self.store, job_id))
+        return self._read(queries.job, job_id)
 
     def heartbeat(self, job_id: str, body: Document) -> Document:
         """HeartbeatResponse."""

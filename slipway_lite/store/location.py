@@ -16,15 +16,15 @@ FILE = "slipway.db"
 
 
 def locate(environ: Mapping[str, str], git_common_dir: str | None, option: str | None = None) -> tuple[str, str]:
-    """The absolute path of the database and the rule that chose it.
+    """The absolute path of the database, with every link to it followed, and the rule that chose it.
 
     ``option`` (``--db``) beats ``SLIPWAY_DB``, which beats the repository's own file, which beats the file in the
     user's data directory. The rule is ``option``, ``environment``, ``repository`` or ``user``.
     """
     if option:
-        return os.path.abspath(option), "option"
+        return os.path.realpath(option), "option"
     if environ.get(ENVIRONMENT_VARIABLE):
-        return os.path.abspath(environ[ENVIRONMENT_VARIABLE]), "environment"
+        return os.path.realpath(environ[ENVIRONMENT_VARIABLE]), "environment"
     if git_common_dir is not None:
         return os.path.join(git_common_dir, DIRECTORY, FILE), "repository"
     from platformdirs import user_data_dir

@@ -21,8 +21,12 @@ DatabaseError = sqlite3.DatabaseError
 IntegrityError = sqlite3.IntegrityError
 OperationalError = sqlite3.OperationalError
 
+REFUSED_ROW = (sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.ProgrammingError, OverflowError, ValueError)
+"""What a value raises that its column does not take: a broken rule, another type, a number or a text that is none."""
+
 MINIMUM_VERSION = (3, 37, 0)
 WAL_RESET_FIXED_VERSION = (3, 51, 3)
+_READONLY, _READONLY_ROLLBACK = 8, 776
 
 
 def connect(uri: str, timeout: float) -> Connection:
@@ -36,6 +40,8 @@ def connect(uri: str, timeout: float) -> Connection:
         # The default of pysqlite3 is less than one request of the control plane uses: each would be parsed anew.
         cached_statements=512,
     )
+    # A file may come from anybody: what a page says of itself is checked before it is believed.
+    connection.execute("pragma cell_size_check = on")
     give_functions(connection)
     return connection
 
@@ -59,6 +65,21 @@ def is_busy(error: Exception) -> bool:
     """Whether SQLite gave up waiting for another connection's lock (SQLITE_BUSY and its extended codes)."""
     code = getattr(error, "sqlite_errorcode", None)
     return code & 0xFF == 5 if code is not None else "locked" in str(error)
+
+
+def is_full(error: Exception) -> bool:
+    """Whether the disk had no room left (SQLITE_FULL)."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == 13 or "disk is full" in str(error)
+
+
+def is_write_failure(error: Exception) -> bool:
+    """Whether the file system refused a write (SQLITE_IOERR_WRITE, _FSYNC, _TRUNCATE), and not a read."""
+    return getattr(error, "sqlite_errorcode", 0) in (778, 1034, 1546)
+
+
+def is_interrupted(error: Exception) -> bool:
+    """Whether a reader met a write that somebody died over and that only a writer may roll back."""
+    return getattr(error, "sqlite_errorcode", None) in (_READONLY, _READONLY_ROLLBACK)
 
 
 def is_undecodable(error: Exception) -> bool:

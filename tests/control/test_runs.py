@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from slipway_lite import clock
 from slipway_lite.control import queries, runs
 from slipway_lite.control.messages_event import AuditEvent
 from slipway_lite.control.messages_read import AuditSummary, Retrospective, Run, Timeline
@@ -125,6 +126,7 @@ def test_an_unknown_id_is_404(world: World, query: object) -> None:
 
 def test_lists_are_paged_filtered_and_newest_change_first(world: World) -> None:
     ids = [world.create(title=str(number)) for number in range(5)]
+    clock.pause(0.002)  # changes of one millisecond are in no order
     world.dispatch(ids[1], "plan")
     page = world.plane.list_tasks(limit=2)
     assert page["total"] == 5

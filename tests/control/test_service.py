@@ -258,3 +258,24 @@ def test_every_code_has_one_status() -> None:
         refused = Refused(code, "x")
         assert refused.status == status
         assert refused.exit_code == (2 if status in (400, 413) else 3)
+
+
+def written_between(plane: ControlPlane, before: str) -> None:
+    """Once ``plane`` is about to run a statement with ``before`` in it, somebody else makes a task."""
+    connection = plane.store.connection
+
+    def trace(statement: str) -> None:
+        if before in statement:
+            connection.set_trace_callback(None)
+            with ControlPlane.open(plane.store.path) as other:
+                other.create_task(create_body())
+
+    connection.set_trace_callback(trace)
+
+
+def test_a_list_is_of_one_moment_whoever_writes_between_its_statements(world: World) -> None:
+    world.create()
+    written_between(world.plane, "count(*)")
+    page = world.plane.list_tasks()
+    assert page["total"] == len(page["items"]) == 1
+    assert world.plane.list_tasks()["total"] == 2

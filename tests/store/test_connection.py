@@ -208,3 +208,22 @@ def test_failures_are_told_by_error_and_phase(
     error = kind("reason")
     error.sqlite_errorcode = errorcode
     assert failure(error, phase).code == code
+
+
+def test_directories_that_are_made_are_durable_before_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = []
+    monkeypatch.setattr(connection, "_sync", synced.append)
+    path = tmp_path / "one" / "two" / "slipway.db"
+    open_store(str(path)).close()
+    assert synced == [str(tmp_path / "one"), str(tmp_path)]
+    open_store(str(path)).close()
+    open_store(str(path.with_name("other.db"))).close()
+    assert len(synced) == 2
+
+
+def test_a_name_without_a_directory_is_one_of_the_current_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open_store("slipway.db") as store:
+        assert store.path == str(tmp_path / "slipway.db")

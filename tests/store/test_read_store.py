@@ -157,3 +157,23 @@ def test_a_file_that_a_first_write_has_only_begun_is_blank(path: Path) -> None:
         read_store(str(path), seq)
     assert caught.value.code == "database_blank"
     assert directory_state(path.parent).keys() == {".", path.name}
+
+
+def test_a_write_that_its_writer_died_over_is_left_to_the_next_writer(path: Path) -> None:
+    """The first page is written with a rollback journal: what a dead writer leaves of it is no database of its own."""
+    path.parent.mkdir()
+    elsewhere = path.with_name("elsewhere.db")
+    writer = sqlite.connect(f"file:{elsewhere}", 1.0)
+    writer.execute("pragma cache_size = 1")
+    writer.execute("begin")
+    writer.execute("create table big (x)")
+    for _ in range(40):
+        writer.execute("insert into big values (zeroblob(3000))")
+    for suffix in ("", "-journal"):
+        path.with_name(path.name + suffix).write_bytes(elsewhere.with_name(elsewhere.name + suffix).read_bytes())
+    writer.close()
+    with pytest.raises(SlipwayError) as caught:
+        read_store(str(path), seq)
+    assert caught.value.code == "database_interrupted"
+    open_store(str(path)).close()
+    assert read_store(str(path), seq) == 0

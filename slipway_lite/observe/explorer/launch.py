@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import tempfile
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipway_lite.errors import SlipwayError
 from slipway_lite.store import sqlite
-from slipway_lite.store.connection import connect, failure
+from slipway_lite.store.connection import connect
 from slipway_lite.store.reading import read_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from slipway_lite.store.connection import Store
 
 HOST = "127.0.0.1"
 PORT = 8001
@@ -126,14 +127,12 @@ def close(served: Any) -> None:
 
 def write_snapshot(path: str, target: str) -> None:
     """Copy the committed content of ``path`` into the new file ``target``, whoever writes meanwhile."""
-    mode = "mode=ro" if os.path.exists(path + "-wal") else "immutable=1"
-    connection = connect(path, mode)
-    try:
-        connection.execute("vacuum into ?", (target,))
-    except sqlite.DatabaseError as error:
-        raise failure(error, "read") from error
-    finally:
-        connection.close()
+
+    def copy(store: Store) -> None:
+        with closing(connect(target, "mode=rwc")) as copied:
+            store.connection.backup(copied)
+
+    read_store(path, copy)
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slipway_lite.store.connection import Store
+
 if TYPE_CHECKING:
     from slipway_lite.store.sqlite import Connection
 
@@ -39,6 +41,7 @@ TITLES = {
     "run.sourceCandidateCreated": "The source has changed; a person has to choose",
     "run.sourceAdopted": "The changed source was adopted",
     "run.sourceKept": "The pinned source was kept",
+    "run.imported": "The Run up to here was imported",
     "turn.parsed": "A turn was parsed",
     "turn.failed": "A turn could not be parsed",
 }
@@ -46,7 +49,15 @@ BAD = frozenset({"run.outcomeRefused", "run.answerRefused", "run.requestRefused"
 
 
 def context(connection: Connection, run_id: str, is_full: bool) -> dict[str, Any] | None:
-    """The template's values for one Run; ``None`` when there is no such Run. Texts are there only for the owner."""
+    """The template's values for one Run; ``None`` when there is no such Run. Texts are there only for the owner.
+
+    All of them are of one moment, whoever writes meanwhile.
+    """
+    with Store(connection, "").snapshot():
+        return _context(connection, run_id, is_full)
+
+
+def _context(connection: Connection, run_id: str, is_full: bool) -> dict[str, Any] | None:
     runs = _rows(connection, RUN, "shown_runs", run_id)
     if not runs:
         return None
