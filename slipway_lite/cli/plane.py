@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slipway_lite.cli.files import read_descriptor, read_regular
-from slipway_lite.cli.human import harmless
 from slipway_lite.cli.output import emit
 from slipway_lite.cli.place import database, existing
 from slipway_lite.errors import UsageError
+from slipway_lite.store.connection import unsound
 from slipway_lite.store.reading import read_store
 
 if TYPE_CHECKING:
@@ -36,8 +36,12 @@ def open_plane(db: str, root: str) -> ControlPlane:
 
 
 def read(db: str, root: str, query: Callable[..., str], *args: Any) -> dict[str, Any]:
-    """The document that a query gives, without touching the file."""
-    document: dict[str, Any] = json.loads(read_store(existing(db, root), lambda store: query(store, *args)))
+    """The document that a query gives, without touching the file. Raises ``database_unreadable`` where it is none."""
+    text = read_store(existing(db, root), lambda store: query(store, *args))
+    try:
+        document: dict[str, Any] = json.loads(text)
+    except ValueError:
+        raise unsound() from None
     return document
 
 
@@ -64,7 +68,7 @@ def expected(version: int) -> int | None:
 
 def show(document: dict[str, Any], as_json: bool, lines: Iterable[str]) -> None:
     """Print a document, or lines about it for people."""
-    emit(document, as_json, map(harmless, lines))
+    emit(document, as_json, lines)
 
 
 def facts(document: dict[str, Any], *names: str) -> list[str]:

@@ -13,6 +13,7 @@ from slipway_lite.control.events import TaskState, apply
 from slipway_lite.control.instants import from_micros
 from slipway_lite.control.refs import repo_key
 from slipway_lite.control.transitions import RUN_OF
+from slipway_lite.store.projections import DOES_NOT_FIT
 from slipway_lite.store.tables import PROJECTIONS
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class TaskProjector:
 
     def _replay(self, store: Store, sink: Sink, name: str) -> None:
         state: TaskState | None = None
-        head_seq = 0
+        head_seq = count = 0
         jobs: dict[str, Row] = {}
         for expected, (seq, sequence, at, _, raw, *_) in enumerate(store.events(name), 1):
             try:
@@ -190,14 +191,16 @@ class TaskProjector:
                     job, document_seq, dispatched_at = jobs[data["closed"]["job_id"]]
                     stage = job["stage"]
                     jobs[job["job_id"]] = (job, document_seq, dispatched_at, data["closed"], now)
-                rows = list(side_rows(state, after, data, seq, stage, now))
-            except (ValueError, KeyError, TypeError, AttributeError):
+                for table, row in list(side_rows(state, after, data, seq, stage, now)):
+                    sink.row(table, row)
+            except DOES_NOT_FIT:
                 sink.broken(name, expected)
                 break
-            for table, row in rows:
-                sink.row(table, row)
-            state, head_seq = after, seq
-        for fields in jobs.values():
-            sink.row("worker_jobs", job_row(*fields))
-        if state is not None:
-            sink.row("tasks", task_row(state, head_seq))
+            state, head_seq, count = after, seq, expected
+        try:
+            for fields in jobs.values():
+                sink.row("worker_jobs", job_row(*fields))
+            if state is not None:
+                sink.row("tasks", task_row(state, head_seq))
+        except DOES_NOT_FIT:
+            sink.broken(name, count)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from slipway_lite.store.projections import RowRefused
 from slipway_lite.store.tables import PROJECTIONS
 
 if TYPE_CHECKING:
     from slipway_lite.store.connection import Store
-    from slipway_lite.store.projections import Sink
+    from slipway_lite.store.projections import Projector, Sink
 
 VIEWS = {
     "gate_observations": "_gates_of_audit",
@@ -17,6 +19,14 @@ VIEWS = {
 }
 """Each projection table and the view that says what an audit event or a retrospective means (control-plane §6.3)."""
 STEP = 5000
+
+
+def projectors() -> list[Projector]:
+    """One of every kind, in the order in which they replay: all that a whole file needs."""
+    from slipway_lite.control.projections import TaskProjector
+    from slipway_lite.protocol.replay import RunProjector
+
+    return [RunProjector(), TaskProjector(), ObservationProjector()]
 
 
 class ObservationProjector:
@@ -32,7 +42,9 @@ class ObservationProjector:
             names = [row[0] for row in store.rows("select name from pragma_table_info(?)", (table,))]
             rows = store.connection.execute(f"select {', '.join(names)} from {view} order by seq")
             for row in rows:
-                sink.row(table, row)
+                # No trigger can have given a row that the table does not take: its event is none of ours.
+                with suppress(RowRefused):
+                    sink.row(table, row)
                 done += 1
                 if done % STEP == 0:
                     sink.advance(done, total)

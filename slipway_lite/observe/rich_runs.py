@@ -10,6 +10,7 @@ from slipway_lite.protocol.observation import observation
 from slipway_lite.protocol.recording import append_event
 from slipway_lite.protocol.resume import Mode, resume
 from slipway_lite.protocol.rules import scope_sha256
+from slipway_lite.protocol.service import looks_at_git
 from slipway_lite.protocol.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -247,9 +248,10 @@ class Player:
     def _apply(self, event: commands.Event | None) -> None:
         assert event is not None
         run, (kind, data), at = self._run, event, self._clock.timestamp()
-        git = self._git()
-        seen = {"unchanged": True} if git == run.current_git else {"observation": git}
-        data = data | {"git": seen, "next_action_id": self._draw.uuid()}
+        if looks_at_git(run, kind):
+            git = self._git()
+            data = data | {"git": {"unchanged": True} if git == run.current_git else {"observation": git}}
+        data = data | {"next_action_id": self._draw.uuid()}
         fold.apply(run, kind, at, data)
         if run.current is None or run.current.action_id != data["next_action_id"]:
             del data["next_action_id"]

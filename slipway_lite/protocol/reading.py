@@ -10,6 +10,7 @@ from slipway_lite.errors import SlipwayError
 from slipway_lite.protocol import commands, documents, replay
 from slipway_lite.protocol.runs import Runs
 from slipway_lite.store.journal import EVENT_COLUMNS, first_unsound
+from slipway_lite.store.projections import DOES_NOT_FIT
 from slipway_lite.store.reading import read_store
 
 TYPE_CHECKING = False
@@ -105,16 +106,30 @@ class Reading(Runs):
             run_id = stream.removeprefix(replay.STREAM_PREFIX)
             try:
                 header = json.loads(events[0][4])
+                header = header.get("initialize", header)
                 identity = header["workspace_identity"]
                 if not self.sees(identity["git_common_dir"]):
                     continue
                 if identity != self.workspace.document():
-                    stubs.append(documents.foreign_stub(run_id, events[0][2], "active", header))
+                    created_at = header.get("created_at", events[0][2])
+                    stubs.append(documents.foreign_stub(run_id, created_at, "active", header))
                     continue
                 local.append(_listed(run_id, stream, known, events))
-            except (replay.Unreplayable, *replay.DOES_NOT_FIT) as error:
+            except (replay.Unreplayable, *DOES_NOT_FIT) as error:
                 unavailable.append(_unavailable(run_id, error))
         return local, stubs, unavailable
+
+    def status_document(self) -> dict[str, Any]:
+        """``statusList`` (§2.5). A Run that cannot be shown is unavailable, like one that cannot be replayed."""
+        local, stubs, unavailable = self.status_list()
+        runs = []
+        for run in local:
+            try:
+                runs.append(documents.run_status(run))
+            except DOES_NOT_FIT:
+                changed = replay.Unreplayable(run.event_count, "an event of the journal was changed")
+                unavailable.append(_unavailable(run.run_id, changed))
+        return documents.status_list([*runs, *stubs], unavailable)
 
     def action_material(self, run_id: str, action_id: str, key: str) -> dict[str, Any]:
         """``actionMaterial``: a section for the current, non-void Action (§1.6.2, §2.6)."""

@@ -136,7 +136,7 @@ class Service(Runs):
                 event = self._decided(store, run, decide, request)
                 if event is None:
                     return run
-                if git is None and _needs_git(run, event[0]):
+                if git is None and looks_at_git(run, event[0]):
                     git = self._git_facts()
                 if self._write(store, run, event, git, materials):
                     return run
@@ -236,7 +236,7 @@ class Service(Runs):
         return run
 
 
-def _needs_git(run: Run, kind: str) -> bool:
+def looks_at_git(run: Run, kind: str) -> bool:
     """Whether folding the event looks at git: always but for answers, stops, resumes and a Review's own (§4.3)."""
     return kind in ("outcome_submitted", "action_skipped") and run.current is not None and run.current.kind != "review"
 

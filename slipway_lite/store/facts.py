@@ -11,7 +11,7 @@ from slipway_lite.store.connection import Store
 from slipway_lite.store.journal import head
 from slipway_lite.store.migrations import HEAD, version
 from slipway_lite.store.reading import read_store
-from slipway_lite.store.tables import APPEND_ONLY, LEDGER, PROJECTIONS
+from slipway_lite.store.tables import FACTS, PROJECTIONS
 from slipway_lite.store.verify import verify
 
 TYPE_CHECKING = False
@@ -27,7 +27,8 @@ ADVICE = (
 def facts(path: str, rule: str) -> dict[str, Any]:
     """What is known about the file at ``path``: place, size in bytes, permissions, versions, rows, free disk bytes.
 
-    ``verification`` sums up the chain and every append-only row; projections are left to ``slipway db verify``.
+    ``verification`` sums up the schema, the chain and every append-only row; projections are left to
+    ``slipway db verify``.
     A file that cannot be read is no error here: ``problem`` says what is wrong with it.
     """
     library = sqlite.library_version()
@@ -58,16 +59,19 @@ def facts(path: str, rule: str) -> dict[str, Any]:
 
 
 def _inside(store: Store) -> dict[str, Any]:
-    tables = [LEDGER, *APPEND_ONLY, *(table for tables in PROJECTIONS.values() for table in tables)]
+    tables = [*FACTS, *(table for tables in PROJECTIONS.values() for table in tables)]
     rows = {table: store.rows(f"select count(*) from {table}")[0][0] for table in tables}
     seq, digest = head(store.connection)
-    problems = len(verify(store, ())["problems"])
     return {
         "schema_version": version(store.connection),
         "head": f"{seq}:{digest}",
-        "verification": f"{problems} rows are not what was written" if problems else "chain and rows are sound",
+        "verification": _verification(len(verify(store, ())["problems"])),
         "rows": rows,
     }
+
+
+def _verification(problems: int) -> str:
+    return f"problems found: {problems}; slipway db verify names them" if problems else "chain and rows are sound"
 
 
 def fact_lines(document: dict[str, Any]) -> list[str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     # seq, sequence, at, type, data, and of its ledger row: payload_sha256, prev_sha256, sha256
     EventRow = tuple[int, int, str, str, str, str, str, str]
 
+_EVENT_TYPES = (int, int, str, str, str, str, str, str)
 EVENT_COLUMNS = "e.seq, e.sequence, e.at, e.type, e.data, l.payload_sha256, l.prev_sha256, l.sha256"
 _INSERT_LEDGER = (
     "insert into ledger (seq, at, kind, stream, stream_sequence, payload_sha256, prev_sha256, sha256)"
@@ -121,9 +122,11 @@ def first_unsound(stream: str, rows: list[EventRow], first: int = 1) -> int | No
 
     ``None`` when all are.
     """
-    for position, (seq, sequence, at, kind, data, payload, previous, digest) in enumerate(rows, first):
+    for position, row in enumerate(rows, first):
+        seq, sequence, at, kind, data, payload, previous, digest = row
         if (
-            sequence != position
+            tuple(map(type, row)) != _EVENT_TYPES
+            or sequence != position
             or payload != payload_sha256("journal_events", stream, sequence, at, (kind, data))
             or digest != ledger_sha256(seq, at, "journal_events", stream, sequence, payload, previous)
         ):

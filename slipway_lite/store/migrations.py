@@ -7,7 +7,7 @@ a file has, so that a file that is up to date costs one PRAGMA and no import of 
 from __future__ import annotations
 
 from slipway_lite.errors import SlipwayError
-from slipway_lite.store.tables import APPEND_ONLY, LEDGER
+from slipway_lite.store.tables import FACTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from slipway_lite.store.sqlite import Connection
 
-STEPS = ("001_ledger", "002_runs", "003_turns", "004_tasks", "005_observations")
+STEPS = ("001_ledger", "002_runs", "003_turns", "004_tasks", "005_observations", "006_merges")
 HEAD = len(STEPS)
 APPLICATION_ID = 0x534C5057
 """``SLPW``: how tools recognise the file, whatever its name."""
@@ -54,7 +54,7 @@ def load() -> Migrations:
             del sys.modules[name]
     migrations = Migrations("slipway_lite")
     for step in STEPS:
-        migrations(name=step)(_script(statements(step), step))
+        migrations(name=step)(_script(step))
     return migrations
 
 
@@ -67,20 +67,25 @@ def upgrade(connection: Connection, migrations: Migrations) -> None:
     connection.execute(f"pragma user_version = {HEAD}")
 
 
-def _script(script: list[str], step: str) -> Callable[[Database], None]:
+def _script(step: str) -> Callable[[Database], None]:
     def run(db: Database) -> None:
-        before = _tables(db)
-        for statement in script:
-            db.conn.execute(statement)
-        for table in sorted(_tables(db) - before & (APPEND_ONLY.keys() | {LEDGER})):
-            protect(db.conn, table)
+        apply(db.conn, step)
 
     run.__name__ = step
     return run
 
 
-def _tables(db: Database) -> set[str]:
-    return set(db.table_names())
+def apply(connection: Connection, step: str) -> None:
+    """Run one script, and let the append-only tables that it makes refuse changes."""
+    before = _tables(connection)
+    for statement in statements(step):
+        connection.execute(statement)
+    for table in sorted(_tables(connection).intersection(FACTS) - before):
+        protect(connection, table)
+
+
+def _tables(connection: Connection) -> set[str]:
+    return {name for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")}
 
 
 def statements(step: str) -> list[str]:

@@ -6,6 +6,8 @@ it; :func:`differences` fills temporary twins and says where the tables disagree
 
 from __future__ import annotations
 
+from slipway_lite.store import sqlite
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -26,6 +28,16 @@ if TYPE_CHECKING:
             """Replay every stream: ``sink.row`` for each row an event writes, ``sink.broken`` where replay fails."""
 
 
+DOES_NOT_FIT = (
+    ValueError, KeyError, TypeError, IndexError, AttributeError, AssertionError, RecursionError,
+)  # fmt: skip
+"""What decoding and folding an event raise when it is not one that was written here; :class:`RowRefused` as well."""
+
+
+class RowRefused(ValueError):
+    """A table does not take a row, so the event that gives it is not one that was written here."""
+
+
 class Sink:
     """Takes the rows of a replay; a later row replaces an earlier one with the same key."""
 
@@ -37,11 +49,15 @@ class Sink:
         self._progress = progress
 
     def row(self, table: str, row: Sequence[Any]) -> None:
+        """Keep ``row``. Raises :class:`RowRefused` when it breaks a rule of ``table``."""
         insert = self._inserts.get(table)
         if insert is None:
             marks = ", ".join("?" * len(row))
             insert = self._inserts[table] = f"insert or replace into {self._schema}.{table} values ({marks})"
-        self._connection.execute(insert, row)
+        try:
+            self._connection.execute(insert, row)
+        except sqlite.REFUSED_ROW as error:
+            raise RowRefused(f"{table} does not take the row") from error
 
     def broken(self, stream: str, sequence: int) -> None:
         """The journal of ``stream`` does not replay past the event before ``sequence``."""
@@ -90,17 +106,21 @@ def differences(
     """
     connection = store.connection
     found = []
-    for table in projector.tables:
-        (sql,) = connection.execute("select sql from main.sqlite_schema where name = ?", (table,)).fetchone()
-        head, _, body = sql.partition("(")
-        connection.execute(f"create temp table {head.split()[-1]} ({body}")
     sink = Sink(connection, "temp", progress)
-    projector.project(store, sink)
-    for table in projector.tables:
-        names = columns(connection, table)
-        keys = ["/".join(map(str, row)) for row in connection.execute(_key_query(connection, table, names))]
-        found += [(table, key, "is not what its journal gives") for key in sorted(set(keys))]
-        connection.execute(f"drop table temp.{table}")
+    try:
+        for table in projector.tables:
+            (sql,) = connection.execute("select sql from main.sqlite_schema where name = ?", (table,)).fetchone()
+            head, _, body = sql.partition("(")
+            connection.execute(f"create temp table {head.split()[-1]} ({body}")
+        projector.project(store, sink)
+        for table in projector.tables:
+            names = columns(connection, table)
+            keys = ["/".join(map(str, row)) for row in connection.execute(_key_query(connection, table, names))]
+            found += [(table, key, "is not what its journal gives") for key in sorted(set(keys))]
+    finally:
+        # The connection may be kept for the next read, to which a twin would look like the table.
+        for table in projector.tables:
+            connection.execute(f"drop table if exists temp.{table}")
     return found, sink.unreplayable
 
 

@@ -1,20 +1,24 @@
 """Forget old audit events, the one thing that may be deleted (control-plane §5.1).
 
 Their payloads go, their ledger rows stay, so that the chain stays whole; the pruning is itself an audit event, which
-says to ``verify`` what may be missing. The newest event of each stream stays, so that its numbering goes on.
+stays and says to ``verify`` what is gone. The newest event of each stream stays, so that its numbering goes on.
 """
 
 from __future__ import annotations
 
+import json
+
 from slipway_lite import clock
 from slipway_lite.errors import UsageError
 from slipway_lite.store.audit import append_audits
+from slipway_lite.store.journal import payload_sha256
 from slipway_lite.store.migrations import protect
 from slipway_lite.store.projections import rebuild_in
+from slipway_lite.store.tables import APPEND_ONLY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable, Iterator
     from typing import Any
 
     from slipway_lite.store.connection import Store
@@ -26,25 +30,71 @@ RETENTION_DAYS = 365
 EVENT_TYPE = "audit.pruned"
 _STREAM = "audit:pruning"
 _OLD = (
-    "from audit_events as a where a.at < ?"
-    " and a.sequence < (select max(n.sequence) from audit_events n where n.stream = a.stream)"
+    f"from {TABLE} as a where a.at < ? and a.stream <> '{_STREAM}'"
+    f" and a.sequence < (select max(n.sequence) from {TABLE} n where n.stream = a.stream)"
+)
+# The same of a chain, which forgets nothing, at the time of an earlier pruning.
+_GONE = (
+    "select l.{column} from {chain} l join (select stream, max(stream_sequence) as newest from {chain}"
+    f" where kind = '{TABLE}' and seq < :seq group by stream) n on n.stream = l.stream"
+    f" where l.kind = '{TABLE}' and l.seq < :seq and l.at < :before and l.stream <> '{_STREAM}'"
+    " and l.stream_sequence < n.newest"
+)
+_VALUES = ", ".join(f"p.{name}" for name in APPEND_ONLY[TABLE])
+_OWN = (
+    f"select l.seq, l.at, l.stream_sequence, l.payload_sha256, {_VALUES} from {TABLE} p join ledger l on l.seq = p.seq"
+    f" where p.event_type = '{EVENT_TYPE}' and p.stream = '{_STREAM}'"
+    " and p.seq not in (select merged_seq from merged_rows where merged_seq is not null) order by p.seq"
+)
+_MERGED = (
+    f"select m.seq, m.at, m.stream_sequence, m.payload_sha256, {_VALUES} from {TABLE} p"
+    " join merged_rows m on m.merged_seq = p.seq"
+    f" where p.event_type = '{EVENT_TYPE}' and p.stream = '{_STREAM}' and m.file_seq = ? order by m.seq"
 )
 
 
-def pruned_before(store: Store) -> str:
-    """The time before which audit events may be missing; empty when none were ever pruned."""
-    rows = store.rows(
-        "select max(json_extract(payload, '$.before')) from audit_events where event_type = ? and stream = ?",
-        (EVENT_TYPE, _STREAM),
-    )
-    return rows[0][0] or ""
+def pruned(store: Store, doubtful: Container[int]) -> set[int]:
+    """The ``seq`` of every audit event that a pruning took away, found without trusting what is left.
+
+    A pruning counts only for what was a year old at the time of it, and only where its row is what the ledger says
+    and its link is none of the ``doubtful``. One that was done in a file before it was merged into this one took
+    nothing away here.
+    """
+    gone: set[int] = set()
+    sql = _GONE.format(column="seq", chain="ledger")
+    for seq, before in _prunings(store.rows(_OWN)):
+        if seq not in doubtful:
+            gone.update(row[0] for row in store.rows(sql, {"seq": seq, "before": before}))
+    return gone
 
 
-def floor() -> str:
-    """The newest time that may be given as ``before``: now, a year ago."""
+def pruned_of_merged(store: Store) -> set[str]:
+    """The payload digests of the audit events that a pruning took away from a file before it was merged into this."""
+    gone: set[str] = set()
+    for (file_seq,) in store.rows("select distinct file_seq from merged_rows"):
+        sql = _GONE.format(column="payload_sha256", chain=f"(select * from merged_rows where file_seq = {file_seq})")
+        for seq, before in _prunings(store.rows(_MERGED, (file_seq,))):
+            gone.update(row[0] for row in store.rows(sql, {"seq": seq, "before": before}))
+    return gone
+
+
+def _prunings(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, str]]:
+    where_payload_is = APPEND_ONLY[TABLE].index("payload")
+    for seq, at, sequence, digest, *values in rows:
+        try:
+            if digest == payload_sha256(TABLE, _STREAM, sequence, at, tuple(values)):
+                before = json.loads(values[where_payload_is])["before"]
+                if before <= min(floor(at), floor()):
+                    yield seq, before
+        except (ValueError, KeyError, TypeError):
+            continue  # never a row of ours, and named by its digest or by the noted head
+
+
+def floor(at: str = "") -> str:
+    """The newest time that may be given as ``before`` at the time ``at``, or now: a year earlier."""
     from datetime import datetime, timedelta
 
-    found = datetime.fromisoformat(clock.timestamp()) - timedelta(days=RETENTION_DAYS)
+    found = datetime.fromisoformat(at or clock.timestamp()) - timedelta(days=RETENTION_DAYS)
     return f"{found:%Y-%m-%dT%H:%M:%S.%f}Z"
 
 

@@ -6,12 +6,11 @@ What this cannot tell alone: a tail that was cut off cleanly, or a chain that it
 
 from __future__ import annotations
 
-from slipway_lite.store import prune
+from slipway_lite.store import provenance, prune, schema
 from slipway_lite.store.journal import ledger_sha256, payload_sha256
-from slipway_lite.store.migrations import refusals
 from slipway_lite.store.projections import differences
 from slipway_lite.store.sqlite import DatabaseError
-from slipway_lite.store.tables import APPEND_ONLY, GENESIS_SHA256, LEDGER, PROJECTIONS
+from slipway_lite.store.tables import APPEND_ONLY, GENESIS_SHA256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +22,18 @@ if TYPE_CHECKING:
 
     Problem = dict[str, Any]
 
+LEDGER_TYPES = (int, str, str, str, int, str, str, str)
+PLACE_TYPES = (str, int, str)
+"""Of a ledger row, and of the ``stream``, ``sequence`` and ``at`` of the others: a digest knows the bytes only."""
 
-def _problem(table: str, row: str, problem: str) -> Problem:
-    return {"table": table, "row": row, "problem": problem}
+
+def _problem(table: object, row: object, problem: str) -> Problem:
+    return {"table": _shown(table), "row": _shown(row), "problem": _shown(problem)}
+
+
+def _shown(found: object) -> str:
+    """``found`` as text that can be printed, whatever a damaged row holds."""
+    return str(found).encode("utf-8", "replace").decode()
 
 
 def verify(
@@ -37,22 +45,26 @@ def verify(
     """``{"ledger_rows", "head", "problems"}``; the file is sound when ``problems`` is empty.
 
     Each problem names a table, a row in it, and what is wrong. ``head`` is a ``(seq, sha256)`` noted earlier, which
-    must still be in the chain.
+    must still be in the chain. Where a table is not the one that the migrations make, its rows prove nothing, so the
+    schema is all that is looked at.
     """
     problems: list[Problem] = []
     rows, last = 0, (0, GENESIS_SHA256)
+    connection = store.connection
+    # Text that is no UTF-8 any more must be named by its row, so it is read as what cannot be encoded.
+    connection.text_factory = _any_text
     try:
-        problems += _schema(store)
-        if any(problem["problem"] == "is missing" for problem in problems):
+        unlike, readable = schema.differences(connection)
+        problems += [_problem(table, "-", problem) for table, problem in unlike]
+        if not readable:
             return _report(rows, last, problems)
-        # Text that is no UTF-8 any more must be named by its row, so it is read as what cannot be encoded.
-        store.connection.text_factory = _any_text
-        rows, last = _ledger(store, problems)
+        rows, last, doubtful = _ledger(store, problems)
         for table in APPEND_ONLY:
-            problems += _payloads(store, table)
+            problems += _payloads(store, table, doubtful)
+        problems += [_problem(*row) for row in provenance.faults(store)]
         if head is not None:
             problems += _earlier_head(store, head)
-        store.connection.text_factory = str
+        connection.text_factory = _readable_text
         for projector in projectors:
             rows_off, unreplayable = differences(store, projector, progress)
             problems += [_problem(*row) for row in rows_off]
@@ -62,34 +74,26 @@ def verify(
             ]
         problems += [
             _problem("(file)", "-", str(row[0]))
-            for row in store.connection.execute("pragma quick_check(20)")
+            for row in connection.execute("pragma integrity_check(20)")
             if row[0] != "ok"
         ]
     except DatabaseError as error:
         problems.append(_problem("(file)", "-", f"cannot be read any further: {error}"))
     finally:
-        store.connection.text_factory = str
+        connection.text_factory = str
     return _report(rows, last, problems)
 
 
 def _report(rows: int, head: tuple[int, str], problems: list[Problem]) -> dict[str, Any]:
-    return {"ledger_rows": rows, "head": {"seq": head[0], "sha256": head[1]}, "problems": problems}
+    return {"ledger_rows": rows, "head": {"seq": head[0], "sha256": _shown(head[1])}, "problems": problems}
 
 
 def _any_text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def _schema(store: Store) -> Iterator[Problem]:
-    """Tables that are gone, and append-only tables that would no longer refuse a change."""
-    found = dict(store.connection.execute("select name, sql from main.sqlite_schema"))
-    for table in (LEDGER, *APPEND_ONLY, *(table for tables in PROJECTIONS.values() for table in tables)):
-        if table not in found:
-            yield _problem(table, "-", "is missing")
-    for table in (LEDGER, *APPEND_ONLY):
-        intact = {name: f"CREATE TRIGGER {name} {body}" for name, body in refusals(table).items()}
-        if table in found and not intact.items() <= found.items():
-            yield _problem(table, "-", "no longer refuses changes")
+def _readable_text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
 
 def _digest(recipe: Callable[..., str], *fields: Any) -> str | None:
@@ -100,27 +104,48 @@ def _digest(recipe: Callable[..., str], *fields: Any) -> str | None:
         return None
 
 
-def _ledger(store: Store, problems: list[Problem]) -> tuple[int, tuple[int, str]]:
+def _ledger(store: Store, problems: list[Problem]) -> tuple[int, tuple[int, str], set[int]]:
+    """The last number, the head, and the numbers of all rows with a problem."""
     count, previous = 0, GENESIS_SHA256
-    seq = 0
-    for seq, at, kind, stream, sequence, payload, prev, digest in store.connection.execute(
+    doubtful: set[int] = set()
+
+    def wrong(problem: str) -> None:
+        problems.append(_problem("ledger", seq, problem))
+        doubtful.add(seq)
+
+    for row in store.connection.execute(
         "select seq, at, kind, stream, stream_sequence, payload_sha256, prev_sha256, sha256 from ledger order by seq"
     ):
+        seq, at, kind, stream, sequence, payload, prev, digest = row
+        if seq < 1:
+            wrong("stands before the first row")
+            continue
         count += 1
         if seq != count:
-            problems.append(_problem("ledger", str(count), "is missing"))
+            problems.append(_gap(count, seq - 1))
             count = seq
         elif prev != previous:
-            problems.append(_problem("ledger", str(seq), "does not continue the row before it"))
-        if digest != _digest(ledger_sha256, seq, at, kind, stream, sequence, payload, prev):
-            problems.append(_problem("ledger", str(seq), "was changed"))
+            wrong("does not continue the row before it")
+        if tuple(map(type, row)) != LEDGER_TYPES or digest != _digest(
+            ledger_sha256, seq, at, kind, stream, sequence, payload, prev
+        ):
+            wrong("was changed")
         if kind not in APPEND_ONLY:
-            problems.append(_problem("ledger", str(seq), "is of a kind that does not exist"))
+            wrong("is of a kind that does not exist")
         previous = digest
-    return count, (seq, previous)
+    return count, (count, previous), doubtful
 
 
-def _payloads(store: Store, table: str) -> Iterator[Problem]:
+def _gap(first: int, last: int) -> Problem:
+    if first == last:
+        return _problem("ledger", first, "is missing")
+    return _problem("ledger", f"{first} to {last}", "are missing")
+
+
+def _payloads(store: Store, table: str, doubtful: set[int]) -> Iterator[Problem]:
+    # Only pruning may have taken rows away, here or in a file before it was merged into this one.
+    pruned = prune.pruned(store, doubtful) if table == prune.TABLE else set()
+    begins_late = table == prune.TABLE and bool(pruned or prune.pruned_of_merged(store))
     names = ", ".join(f"p.{name}" for name in APPEND_ONLY[table])
     for (
         seq,
@@ -138,21 +163,22 @@ def _payloads(store: Store, table: str) -> Iterator[Problem]:
         f" {names} from {table} p left join ledger l on l.seq = p.seq order by p.seq"
     ):
         if (kind, found_stream, found_sequence, found_at) != (table, stream, sequence, at):
-            yield _problem(table, str(seq), "is not the row that the ledger has there")
-        elif payload != _digest(payload_sha256, table, stream, sequence, at, tuple(values)):
-            yield _problem(table, str(seq), "was changed")
-    # Only pruning may have taken rows away: the oldest of a stream, and none younger than it says itself.
-    pruned_before = prune.pruned_before(store) if table == prune.TABLE else ""
+            yield _problem(table, seq, "is not the row that the ledger has there")
+        elif tuple(map(type, (stream, sequence, at))) != PLACE_TYPES or payload != _digest(
+            payload_sha256, table, stream, sequence, at, tuple(values)
+        ):
+            yield _problem(table, seq, "was changed")
+        elif seq in pruned:
+            yield _problem(table, seq, "was pruned and is there again")
     for (seq,) in store.connection.execute(
-        "select l.seq from ledger l where l.kind = ? and l.at >= ?"
-        f" and l.seq not in (select seq from {table}) order by l.seq",
-        (table, pruned_before),
+        f"select seq from ledger where kind = ? and seq not in (select seq from {table}) order by seq", (table,)
     ):
-        yield _problem(table, str(seq), "is missing")
+        if seq not in pruned:
+            yield _problem(table, seq, "is missing")
     for stream, least, most, found in store.connection.execute(
         f"select stream, min(sequence), max(sequence), count(*) from {table} group by stream"
         " having (min(sequence) <> 1 and not ?) or max(sequence) - min(sequence) + 1 <> count(*) order by stream",
-        (pruned_before != "",),
+        (begins_late,),
     ):
         yield _problem(table, stream, f"has {found} rows numbered {least} to {most}")
 
@@ -162,7 +188,9 @@ def _earlier_head(store: Store, head: tuple[int, str]) -> Iterator[Problem]:
     if seq == 0 and digest == GENESIS_SHA256:
         return
     row = store.connection.execute("select sha256 from ledger where seq = ?", (seq,)).fetchone()
+    if provenance.has_link(store, seq, digest):
+        return
     if row is None:
-        yield _problem("ledger", str(seq), "was there when the head was noted, and is gone")
+        yield _problem("ledger", seq, "was there when the head was noted, and is gone")
     elif row[0] != digest:
-        yield _problem("ledger", str(seq), "is not the row that it was when the head was noted")
+        yield _problem("ledger", seq, "is not the row that it was when the head was noted")

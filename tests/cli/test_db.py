@@ -142,6 +142,50 @@ def test_verify_names_every_row_and_leaves_with_3(root: Path) -> None:
         assert {("journal_events", "4"), ("run_actions", f"{host.run_id}/1")} <= named
 
 
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("drop trigger turns_refuses_delete", ("turns", "no longer refuses changes")),
+        ("drop index runs_by_repository", ("runs", "has no index runs_by_repository as the migrations make it")),
+    ],
+)
+def test_verify_names_what_is_wrong_with_the_schema(root: Path, statement: str, problem: tuple[str, str]) -> None:
+    Host(root)
+    connection = plain(database(root))
+    connection.execute(statement)
+    connection.close()
+    reply = invoke("db", "verify", "--root", str(root), "--json")
+    assert (reply.status, reply.code) == (3, "database_not_verified")
+    assert [(row["table"], row["problem"]) for row in reply.document["details"]["problems"]] == [problem]
+    assert document("info", "--root", str(root))["verification"] == "problems found: 1; slipway db verify names them"
+
+
+def test_a_trigger_that_is_not_ours_is_named_and_nothing_else_looks_into_the_file(root: Path) -> None:
+    Host(root)
+    connection = plain(database(root))
+    connection.execute("create trigger x after insert on turns begin select 1; end")
+    connection.close()
+    reply = invoke("db", "verify", "--root", str(root), "--json")
+    assert (reply.status, reply.code) == (3, "database_not_verified")
+    (problem,) = reply.document["details"]["problems"]
+    assert problem == {"table": "turns", "row": "-", "problem": "has an extra trigger: x"}
+    assert "did not make" in document("info", "--root", str(root))["problem"]
+    assert invoke("db", "head", "--root", str(root)).code == "database_altered"
+
+
+def test_names_and_digests_that_are_no_text_are_told_as_text(root: Path) -> None:
+    Host(root)
+    connection = plain(database(root))
+    connection.execute('create trigger "\x1b[31mred" after insert on turns begin select 1; end')
+    connection.close()
+    tampered(database(root), "update ledger set sha256 = cast(x'ff1b' as text) where seq = 2")
+    reply = invoke("db", "verify", "--root", str(root))
+    assert (reply.status, reply.code) == (3, "database_not_verified")
+    assert b"\x1b" not in reply.err
+    problems = [(row["table"], row["problem"]) for row in reply.document["details"]["problems"]]
+    assert problems[0] == ("turns", "has an extra trigger: \x1b[31mred") and "ledger" in dict(problems)
+
+
 def test_verify_with_a_head_finds_what_a_chain_alone_cannot(root: Path, tmp_path: Path) -> None:
     host = Host(root)
     noted = text("head", "--root", str(root)).strip()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.control.world import PATCH, TYPED_REF, create_body, result_body
+from tests.store.files import plain
 
 
 class Shell:
@@ -165,3 +166,13 @@ def test_reading_commands_leave_a_resting_file_alone(shell: Shell) -> None:
     shell.json("task", "list")
     shell.json("task", "events", task_id)
     assert (sorted(shell.db.parent.iterdir()), shell.db.read_bytes(), shell.db.stat().st_mtime_ns) == before
+
+
+def test_a_task_that_is_no_json_any_more_is_a_refusal(shell: Shell) -> None:
+    task_id = shell.json("task", "create", "--file", "-", stdin=create_body())["task_id"]
+    connection = plain(shell.db)
+    connection.execute("update tasks set document = '{'")
+    connection.close()
+    for argv in (["task", "list"], ["task", "get", task_id]):
+        assert shell.code(*argv) == (3, "database_unreadable")
+    assert shell.code("db", "verify") == (3, "database_not_verified")

@@ -23,6 +23,7 @@ from tests.protocol.outcomes import decision, environment
 from tests.protocol.source.change import SECTIONS, Change
 from tests.protocol.stored import Stored, refused, variant
 from tests.protocol.valid_next import check as check_next
+from tests.store.tampering import tampered
 
 
 @pytest.fixture
@@ -376,3 +377,17 @@ def test_sections_of_an_adopted_source_replace_the_old_ones(stored: Stored) -> N
     run = stored.resume(run, 0, Mode(choice="adopt", candidate=run.source_candidate["candidate_id"]))
     assert material(stored, run)["section"]["markdown"] == "Must fly.\n"
     assert material(stored, run)["requirements_revision"] == run.requirements_revision
+
+
+def test_a_run_that_cannot_be_shown_is_unavailable_and_hides_no_other(stored: Stored) -> None:
+    """A list verifies heads only, so an event before one may hold anything."""
+    changed = stored.start(source=classified(Change()))
+    stored.stop(changed)
+    other = stored.start("Other")
+    rename = "update journal_events set data = replace(data, 'material_sha256', 'natural_sha256')"
+    tampered(Path(stored.path), f"{rename} where sequence = 1")
+    document = stored.reading.status_document()
+    assert [run["id"] for run in document["runs"]] == [other.run_id]
+    assert [(run["id"], run["code"]) for run in document["unavailable_runs"]] == [
+        (changed.run_id, "run_journal_invalid")
+    ]

@@ -199,3 +199,14 @@ def test_any_rows_chain_and_verify(rows: list[tuple[str, str, dict[str, Any]]], 
             assert digest == by_hand("slipway-lite/ledger/v1", *map(str, fields))
             previous = digest
         assert verify(store, [])["problems"] == []
+
+
+def test_an_event_of_another_type_is_unsound(store: Store) -> None:
+    """A damaged page can give a number or nothing where there was text."""
+    with store.immediate() as tx:
+        event(tx, "note:a", 1)
+    (row,) = store.events("note:a")
+    assert first_unsound("note:a", [row]) is None
+    for place, value in enumerate(row):
+        for odd in (None, b"x", 7.5, str(value) if isinstance(value, int) else 7):
+            assert first_unsound("note:a", [(*row[:place], odd, *row[place + 1 :])]) == 1

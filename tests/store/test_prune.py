@@ -13,6 +13,8 @@ from slipway_lite.errors import UsageError
 from slipway_lite.observe.projection import ObservationProjector
 from slipway_lite.store import prune
 from slipway_lite.store.connection import Store, open_store
+from slipway_lite.store.migrations import protect
+from slipway_lite.store.projections import rebuild_in
 from slipway_lite.store.verify import verify
 
 OLD, MIDDLE = "2020-01-01T00:00:00.000000Z", "2021-01-01T00:00:00.000000Z"
@@ -131,3 +133,106 @@ def test_without_a_pruning_every_missing_event_is_found(store: Store) -> None:
     found = problems(store)
     assert {"table": "audit_events", "row": "1", "problem": "is missing"} in found
     assert {"table": "audit_events", "row": "task:a", "problem": "has 3 rows numbered 2 to 4"} in found
+
+
+# -- what somebody may claim who has the file
+
+
+def named(store: Store) -> set[tuple[str, str, str]]:
+    found = verify(store, [ObservationProjector()])["problems"]
+    return {(problem["table"], problem["row"], problem["problem"]) for problem in found}
+
+
+def gone(*seqs: int) -> set[tuple[str, str, str]]:
+    return {("audit_events", str(seq), "is missing") for seq in seqs}
+
+
+def forget(store: Store, condition: str) -> None:
+    """Delete audit events behind the table's back, with what was projected from them."""
+    with store.immediate() as tx:
+        tx.execute("drop trigger audit_events_refuses_delete")
+        tx.execute("drop trigger audit_events_refuses_update")
+        tx.execute(f"delete from audit_events where {condition}")
+        protect(tx.connection, "audit_events")
+        rebuild_in(tx, store, [ObservationProjector()])
+
+
+def claim(store: Store, before: str, at: str = "") -> int:
+    """Append the event of a pruning that never was, rightly chained."""
+    payload = json.dumps({"before": before, "count": 1, "first_seq": 1, "last_seq": 4})
+    with store.immediate() as tx:
+        sequence = tx.next_sequence("audit_events", "audit:pruning")
+        return tx.append(
+            "audit_events", "audit:pruning", sequence, at or clock.timestamp(), f"claim/{sequence}", "audit.pruned",
+            None, None, None, "human", "operator", "2026-01-01T00:00:00.000Z", payload, None,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("at", ["", "2999-01-01T00:00:00.000000Z"])
+def test_no_pruning_accounts_for_an_event_younger_than_a_year(store: Store, at: str) -> None:
+    audit(store, "task:a", clock.timestamp())
+    claim(store, "2998-01-01T00:00:00.000000Z", at)
+    forget(store, "seq = 4")
+    assert gone(4) <= named(store)
+
+
+def test_no_pruning_accounts_for_the_newest_event_of_a_stream(store: Store) -> None:
+    prune.prune(store, MIDDLE, [ObservationProjector()])
+    forget(store, "seq = 6")
+    assert named(store) == gone(6)
+
+
+def test_no_pruning_accounts_for_what_was_the_newest_event_then(store: Store) -> None:
+    prune.prune(store, MIDDLE, [ObservationProjector()])
+    audit(store, "task:b", clock.timestamp())
+    forget(store, "seq = 6")
+    assert named(store) == gone(6)
+
+
+@pytest.mark.parametrize("undo", ["delete from ledger", "update ledger set prev_sha256 = payload_sha256"])
+def test_a_pruning_that_is_not_in_the_chain_accounts_for_nothing(store: Store, undo: str) -> None:
+    seq = claim(store, MIDDLE)
+    forget(store, "seq in (1, 2, 5)")
+    assert named(store) == set()
+    store.connection.execute("pragma foreign_keys = off")
+    for verb in ("update", "delete"):
+        store.connection.execute(f"drop trigger ledger_refuses_{verb}")
+    store.connection.execute(f"{undo} where seq = ?", (seq,))
+    assert gone(1, 2, 5) <= named(store)
+
+
+def test_a_pruning_that_was_changed_accounts_for_nothing(store: Store) -> None:
+    done = prune.prune(store, MIDDLE, [ObservationProjector()])
+    ((seq,),) = store.rows("select seq from audit_events where event_type = 'audit.pruned'")
+    store.connection.execute("drop trigger audit_events_refuses_update")
+    for payload in (json.dumps(done | {"count": 9}), "[]", "{", json.dumps({"before": 7})):
+        store.connection.execute("pragma ignore_check_constraints = on")
+        store.connection.execute("update audit_events set payload = ? where seq = ?", (payload, seq))
+        assert gone(1, 2, 5) <= named(store)
+        assert ("audit_events", str(seq), "was changed") in named(store)
+
+
+def test_the_event_of_a_pruning_is_never_pruned(store: Store) -> None:
+    audit(store, "audit:pruning", OLD, "audit.pruned")
+    audit(store, "audit:pruning", OLD, "audit.pruned")
+    assert prune.prune(store, MIDDLE, [ObservationProjector()])["count"] == 3
+    assert problems(store) == []
+
+
+def test_a_deleted_pruning_and_what_it_took_are_named(store: Store) -> None:
+    prune.prune(store, MIDDLE, [ObservationProjector()])
+    forget(store, "event_type = 'audit.pruned'")
+    assert gone(1, 2, 5, 7) <= named(store)
+
+
+def test_a_pruning_that_is_told_twice_accounts_for_the_same_events(store: Store) -> None:
+    prune.prune(store, MIDDLE, [ObservationProjector()])
+    claim(store, MIDDLE)
+    assert named(store) == set()
+    forget(store, "seq = 3")
+    assert named(store) == gone(3)
+
+
+def test_a_claim_without_a_deletion_is_named_by_what_is_still_there(store: Store) -> None:
+    claim(store, MIDDLE)
+    assert named(store) == {("audit_events", str(seq), "was pruned and is there again") for seq in (1, 2, 5)}

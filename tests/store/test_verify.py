@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from slipway_lite import canon
 from slipway_lite.protocol.replay import RunProjector
 from slipway_lite.store import sqlite
 from slipway_lite.store.connection import Store, open_store
@@ -16,7 +17,7 @@ from slipway_lite.store.reading import read_store
 from slipway_lite.store.tables import GENESIS_SHA256, LEDGER
 from slipway_lite.store.verify import verify
 from tests.store.files import AT, TABLES, filled_everywhere, plain
-from tests.store.tampering import FACTS, named, problems, recompute, run_id, tampered, unprotected
+from tests.store.tampering import FACTS, loosened, named, problems, recompute, run_id, tampered, unprotected
 
 
 def test_a_sound_file_has_no_problems(real: Path) -> None:
@@ -180,6 +181,104 @@ def test_a_gap_in_a_stream_is_named(path: Path) -> None:
         tx.append("journal_events", "note:a", 1, AT, "noted", "{}")
         tx.append("journal_events", "note:a", 3, AT, "noted", "{}")
     assert named(path) == {("journal_events", "note:a")}
+
+
+def test_a_gap_in_the_ledger_is_named_as_a_whole(small: Path) -> None:
+    tampered(small, "delete from journal_events where seq in (1, 2)", "delete from ledger where seq in (1, 2)")
+    assert {"table": "ledger", "row": "1 to 2", "problem": "are missing"} in problems(small)
+
+
+def test_a_ledger_row_before_the_first_is_named(small: Path) -> None:
+    tampered(small, "insert into ledger select -4, at, kind, 'x', 1, payload_sha256, prev_sha256, sha256 from ledger"
+                    " where seq = 1")  # fmt: skip
+    assert (LEDGER, "-4") in named(small)
+    assert (LEDGER, "1") not in named(small)
+
+
+# -- values that no table of ours takes, and that are there
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("at", "cast(at as blob)"), ("stream", "cast(stream as blob)"), ("sequence", "sequence + 0.5"),
+     ("data", "cast(data as blob)"), ("data", "null"), ("type", "7"), ("at", "null")],
+)  # fmt: skip
+def test_values_of_another_type_are_named(small: Path, column: str, value: str) -> None:
+    link = {"sequence": "stream_sequence"}.get(column, column)
+    with loosened(small, "journal_events"), loosened(small, LEDGER):
+        also = (f"update ledger set {link} = {value.replace(column, link)} where seq = 2",)
+        tampered(
+            small,
+            f"update journal_events set {column} = {value} where seq = 2",
+            *(also if column in ("at", "stream", "sequence") else ()),
+        )
+    assert ("journal_events", "2") in named(small)
+
+
+def test_a_key_that_is_no_utf8_is_shown_and_the_rest_is_looked_at(real: Path) -> None:
+    tampered(
+        real, "update runs set run_id = cast(x'ff' as text) where goal = 'Second'", "delete from materials",
+        f"update journal_events set stream = cast(x'ff' as text) where stream = 'run:{run_id(real)}' and sequence = 2",
+    )  # fmt: skip
+    found = named(real)
+    assert ("runs", "\ufffd") in found
+    assert any(table == "materials" for table, _ in found)
+    assert canon.encode(problems(real)).encode()
+
+
+def test_a_newest_digest_that_is_no_utf8_can_be_shown(small: Path) -> None:
+    tampered(small, "update ledger set sha256 = cast(x'ff' as text) where seq = 4")
+    report = read_store(str(small), lambda store: verify(store, []))
+    assert canon.encode(report).encode()
+    assert named(small) == {(LEDGER, "4")}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        '{"goal":[]}', "[]", "null", "7", '{"run_id":{}}', "[" * 50_000 + "]" * 50_000, '{"goal":1' + "0" * 40 + "}",
+        '{"goal":"\\ud800"}',
+    ],
+)  # fmt: skip
+def test_an_event_that_no_replay_can_take_is_named_and_the_rest_is_looked_at(real: Path, data: str) -> None:
+    stream = f"run:{run_id(real)}"
+    tampered(
+        real,
+        f"update journal_events set data = '{data}' where stream = '{stream}' and sequence = 1",
+        "update runs set goal = 'Other' where goal = 'Second'",
+    )
+    found = named(real)
+    assert {("journal_events", "1"), ("journal_events", f"{stream}/1")} <= found
+    assert ("runs", run_id(real, "Other")) in found
+
+
+def test_an_event_with_a_row_that_the_table_refuses_is_named(real: Path) -> None:
+    """Also where the chain was recomputed around it."""
+    stream = f"run:{run_id(real)}"
+    tampered(
+        real,
+        "update journal_events set data = json_set(data, '$.budget', 7777, '$.initial_budget', 7777)"
+        f" where stream = '{stream}' and sequence = 1",
+    )
+    recompute(real)
+    assert ("journal_events", f"{stream}/1") in named(real)
+
+
+def test_a_verification_leaves_no_table_behind(real: Path) -> None:
+    def twice(store: Store) -> list[Any]:
+        verify(store, [Broken()])
+        return store.rows("select name from temp.sqlite_schema")
+
+    assert read_store(str(real), twice) == []
+
+
+class Broken:
+    """A projector that stumbles over the file."""
+
+    tables = RunProjector.tables
+
+    def project(self, store: Store, sink: Any) -> None:
+        store.connection.execute("select * from no_table")
 
 
 # -- the schema
