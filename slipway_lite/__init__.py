@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from slipway_lite.api import Slipway
     from slipway_lite.control.service import ControlPlane
     from slipway_lite.errors import InvalidDocument, SlipwayError, UsageError
+    from slipway_lite.observe.copies import merge_files
 
 __version__ = "0.1.0"
-__all__ = ["ControlPlane", "InvalidDocument", "Slipway", "SlipwayError", "UsageError", "__version__"]
+__all__ = ["ControlPlane", "InvalidDocument", "Slipway", "SlipwayError", "UsageError", "__version__", "merge_files"]
 
 _HOMES = {
     "ControlPlane": "slipway_lite.control.service",
@@ -22,6 +23,7 @@ _HOMES = {
     "Slipway": "slipway_lite.api",
     "SlipwayError": "slipway_lite.errors",
     "UsageError": "slipway_lite.errors",
+    "merge_files": "slipway_lite.observe.copies",
 }
 
 

@@ -15,6 +15,7 @@ error, and a ``next`` whose operation is ``none`` where only a command line woul
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any, Literal
 
 from slipway_lite.canon import sha256
@@ -31,6 +32,8 @@ from slipway_lite.protocol.workspace import Workspace, discover
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slipway_lite.observe.copies import Backup
+    from slipway_lite.protocol.imported.messages import ImportReport
     from slipway_lite.protocol.run import Run
     from slipway_lite.protocol.service import Classified
 
@@ -138,9 +141,20 @@ class Slipway:
     def runs(self) -> StatusList:
         """The Runs of this repository (§2.5)."""
         with _Refusals(self.workspace):
-            local, stubs, unavailable = self._reading.status_list()
-            runs = [*map(documents.run_status, local), *stubs]
-            return StatusList.of(documents.status_list(runs, unavailable))
+            return StatusList.of(self._reading.status_document())
+
+    def backup(self, file: str | os.PathLike[str]) -> Backup:
+        """Write a consistent copy of the database to ``file``, which is not there yet; others may write meanwhile.
+
+        Raises ``database_not_found``, ``output_exists``, ``output_is_source``, ``output_directory_missing``,
+        ``disk_full``, ``output_failed`` …
+        """
+        from slipway_lite.observe.copies import back_up
+
+        with _Refusals(self.workspace):
+            if not os.path.exists(self.path):
+                raise SlipwayError("database_not_found", "There is no database yet; the first write makes it.")
+            return back_up(self.path, file)
 
     def material(self, run_id: str, action_id: str, section: str) -> ActionMaterial:
         """One section of the requirements, for the current Action (§2.6)."""
@@ -152,6 +166,22 @@ class Slipway:
         """One section of the pinned source, for inspection in any state (§2.6)."""
         with _Refusals(self.workspace, run_id):
             return PinnedMaterial.of(self._reading.pinned_material(run_id, section))
+
+    def import_journals(self, directory: str | None = None, *, check: bool = False) -> ImportReport:
+        """Bring in the Runs that the published command line recorded, whole or not at all.
+
+        ``directory`` is its ``slipway`` directory, ``runs`` in it, or one Run's own; by default that of this
+        repository. ``check`` only verifies them. Raises ``journal_directory_not_found``, ``journal_import_refused`` or
+        ``import_conflict``, and errors of the file as they are (``database_busy`` …).
+        """
+        from slipway_lite.protocol.imported.directories import published_place
+        from slipway_lite.protocol.imported.messages import ImportReport
+        from slipway_lite.protocol.imported.service import import_journals
+
+        with _Refusals(self.workspace):
+            self._service.refuse_redirection()
+            place = directory or published_place(self.workspace.git_common_dir)
+            return ImportReport.of(import_journals(place, self.path, check=check))
 
 
 class _Refusals:

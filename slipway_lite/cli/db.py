@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from slipway_lite.canon import is_digest
-from slipway_lite.cli.human import harmless
+from slipway_lite.cli import db_copies
+from slipway_lite.cli.db_import import import_jsonl
 from slipway_lite.cli.noun import noun
 from slipway_lite.cli.output import emit, progress
 from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption, database, existing
@@ -27,13 +28,13 @@ WHY = {
     "user": "no repository here, so the place of this user",
 }
 
+app.command("import-jsonl")(import_jsonl)
+
 
 def _projectors() -> list[Any]:
-    from slipway_lite.control.projections import TaskProjector
-    from slipway_lite.observe.projection import ObservationProjector
-    from slipway_lite.protocol.replay import RunProjector
+    from slipway_lite.observe.projection import projectors
 
-    return [RunProjector(), TaskProjector(), ObservationProjector()]
+    return projectors()
 
 
 @app.command()
@@ -43,7 +44,7 @@ def path(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = Fals
     Example: slipway db path
     """
     where, rule = database(db, root)
-    emit({"path": where, "rule": rule}, json, [f"{harmless(where)}  ({WHY[rule]})"])
+    emit({"path": where, "rule": rule}, json, [f"{where}  ({WHY[rule]})"])
 
 
 @app.command()
@@ -57,7 +58,7 @@ def info(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = Fals
     from slipway_lite.store.facts import fact_lines, facts
 
     document = facts(*database(db, root))
-    emit(document, json, map(harmless, fact_lines(document)))
+    emit(document, json, fact_lines(document))
 
 
 @app.command()
@@ -96,7 +97,7 @@ def verify(
     def work(store: Store) -> dict[str, Any]:
         return check(store, _projectors(), noted, show)
 
-    report = read_store(existing(db, root), work)
+    report = read_store(existing(db, root), work, as_it_is=True)
     if report["problems"]:
         first = report["problems"][0]
         raise SlipwayError(
@@ -137,3 +138,7 @@ def rebuild(db: DatabaseOption = "", root: RootOption = "", json: JsonOption = F
             details=document,
         )
     emit(document, json, ["Every projection was rebuilt from its journal."])
+
+
+app.command()(db_copies.backup)
+app.command()(db_copies.merge)

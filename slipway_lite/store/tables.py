@@ -30,7 +30,14 @@ APPEND_ONLY: dict[str, tuple[str, ...]] = {
     ),
     "documents": ("doc_id", "doc_type", "title", "path", "version", "content"),
     "retrospectives": ("retrospective_id", "task_id", "generation", "generated_at", "document"),
+    "merged_files": ("name", "head_seq", "head_sha256"),
 }  # fmt: skip
+
+MERGED_ROWS = "merged_rows"
+"""The chains of merged files, proved by the heads that ``merged_files`` has of them."""
+
+FACTS = (LEDGER, MERGED_ROWS, *APPEND_ONLY)
+"""The tables that refuse every change of a row."""
 
 PROJECTIONS: dict[str, tuple[str, ...]] = {
     "run": ("runs", "run_actions", "run_activities", "run_findings", "run_answers", "git_observations"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from slipway_lite.observe.rich_demo import write_rich_demo
 from slipway_lite.store.connection import Store, open_store
 from tests.machine_host import Host, database, repository, suggest, whole_run
 from tests.store.files import AT, filled
@@ -45,3 +46,19 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def real(pristine: Path, tmp_path: Path) -> Path:
     """A copy of it to be spoiled."""
     return Path(shutil.copy(pristine, tmp_path / "slipway.db"))
+
+
+@pytest.fixture(scope="session")
+def demos(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two machines with Runs and tasks of their own. Not to be written to."""
+    directory = tmp_path_factory.mktemp("machines")
+    paths = [directory / "laptop.db", directory / "server.db"]
+    for path in paths:
+        write_rich_demo(str(path), 4, 3, path.name)
+    return paths
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    (tmp_path / "out").mkdir()
+    return tmp_path / "out" / "merged.db"

@@ -9,10 +9,11 @@ from typing import Any
 from slipway_lite.store import sqlite
 from slipway_lite.store.connection import Store, open_store
 from slipway_lite.store.journal import Transaction
-from slipway_lite.store.tables import APPEND_ONLY, LEDGER, PROJECTIONS
+from slipway_lite.store.tables import APPEND_ONLY, FACTS, PROJECTIONS
 
 AT = "2026-01-02T03:04:05.000006Z"
-TABLES = (LEDGER, *APPEND_ONLY, *(table for tables in PROJECTIONS.values() for table in tables))
+LINK = "seq, at, kind, stream, stream_sequence, payload_sha256, prev_sha256, sha256"
+TABLES = (*FACTS, *(table for tables in PROJECTIONS.values() for table in tables))
 
 
 def event(tx: Transaction, stream: str, sequence: int, data: str = "{}") -> int:
@@ -32,12 +33,19 @@ def filled(path: Path) -> Store:
 
 
 def filled_everywhere(path: Path) -> Store:
-    """A file with a row in every append-only table, whatever the other rules of the table ask for."""
+    """A file with a row in every append-only table, whatever the other rules of the table ask for.
+
+    The file that was merged into it is one of only its first row.
+    """
     store = filled(path)
     store.connection.execute("pragma ignore_check_constraints = on")
     store.connection.execute("pragma foreign_keys = off")
     types = "select name, type from pragma_table_info(?)"
     with store.immediate() as tx:
+        link = store.rows(f"select {LINK} from ledger where seq = 1")[0]
+        merged = tx.append("merged_files", "file:a", 1, AT, "a.db", 1, link[-1])
+        store.connection.execute(f"insert into merged_rows (file_seq, {LINK}, merged_seq) values (?{', ?' * 9})",
+                                 (merged, *link, 1))  # fmt: skip
         for table, names in APPEND_ONLY.items():
             if not store.rows(f"select 1 from {table} limit 1"):
                 kinds = dict(store.rows(types, (table,)))

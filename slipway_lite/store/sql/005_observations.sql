@@ -162,6 +162,27 @@ begin
         acceptance_result, total_duration_ms
     from _reflections_of_retrospectives where seq = new.seq; end;
 
+-- What an older file has from before these tables were there.
+insert into gate_observations (observation_id, occurred_at, task_id, gate_id, owner, policy_revision, decision,
+    effective_action, transition_changed, risk, override, source_event_id)
+select observation_id, occurred_at, task_id, gate_id, owner, policy_revision, decision,
+    effective_action, transition_changed, risk, override, source_event_id
+from _gates_of_audit order by seq;
+
+insert into evidence_observations (observation_id, occurred_at, task_id, evidence_id, evidence_type, disposition,
+    reviewed_by, purpose, source_event_id)
+select observation_id, occurred_at, task_id, evidence_id, evidence_type, disposition,
+    reviewed_by, purpose, source_event_id
+from _evidence_of_audit order by seq;
+
+insert into reflections (observation_id, occurred_at, task_id, retrospective_id, generation, job_count,
+    job_success_count, job_failure_count, job_blocked_count, retry_count, checkpoint_count, risk_level,
+    acceptance_result, total_duration_ms)
+select observation_id, occurred_at, task_id, retrospective_id, generation, job_count,
+    job_success_count, job_failure_count, job_blocked_count, retry_count, checkpoint_count, risk_level,
+    acceptance_result, total_duration_ms
+from _reflections_of_retrospectives order by seq;
+
 create view shown_runs as
 select
     r.run_id, r.state, r.pause_reason, r.initial_budget, r.remaining_budget, r.action_count,
