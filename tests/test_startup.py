@@ -15,7 +15,8 @@ from tests.machine_host import COMMAND, Host, decision, environment, outcome, ra
 
 HEAVY = (
     "dataclasses", "datasette", "fastapi", "importlib.resources", "inspect", "jsonschema", "pandas", "pathlib",
-    "pydantic", "rich", "sqlite_utils", "subprocess", "tempfile", "typer", "typing", "uuid",
+    "pydantic", "rich", "slipway_lite.protocol.imported", "sqlite_utils", "subprocess", "tempfile", "typer", "typing",
+    "uuid",
 )  # fmt: skip
 PROBE = """
 import sys

@@ -27,7 +27,18 @@ SHAPES = (
 )
 """The definition that a document is of, told by two keys that no other kind has together; the first match counts."""
 
-OWN_DETAILS = frozenset({"database_not_verified", "journal_unreplayable"})
+OWN_DETAILS = frozenset(
+    {
+        "database_not_verified",
+        "import_conflict",
+        "journal_import_refused",
+        "journal_unreplayable",
+        "merge_conflict",
+        "merge_not_verified",
+        "merge_same_file",
+        "merge_source_unsound",
+    }
+)
 """Refusals of our own commands: cliError, but for details that the machine protocol has no shape for."""
 
 

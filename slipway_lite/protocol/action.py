@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slipway_lite.canon import encode
 from slipway_lite.errors import SlipwayError
-from slipway_lite.protocol.brief import brief
+from slipway_lite.protocol.brief import brief_of
 from slipway_lite.protocol.context import render
 from slipway_lite.protocol.outcome import CONTRACT_VERSION
 from slipway_lite.text import is_md
@@ -20,17 +20,19 @@ ACTION_LIMIT = 262_144
 
 def action_document(run: Run, record: Record) -> dict[str, Any]:
     """The Action as it was issued. Raises ``action_too_large`` when not even an empty context fits."""
+    if record.issued is not None:
+        return record.issued
     document: dict[str, Any] = {
         "contract_version": CONTRACT_VERSION,
         "run_id": run.run_id,
         "action_id": record.action_id,
         "kind": record.kind,
         "goal": run.goal,
-        "brief": brief(record.kind, record.given_brief, run.initial_git, record.changed),
+        "brief": brief_of(run, record),
         "context": "",
     }
     if record.source is not None:
-        document |= _bound(run, record, record.source)
+        document |= bound(run, record.action_id, record.source)
     if record.authorization is not None:
         document["destructive_authorization"] = record.authorization
     document["remaining_budget"] = record.remaining_budget
@@ -74,7 +76,7 @@ def source_document(source: dict[str, Any]) -> dict[str, Any]:
 _CATALOG = ("key", "role", "title", "section_revision", "material_sha256", "bytes")
 
 
-def _bound(run: Run, record: Record, source: dict[str, Any]) -> dict[str, Any]:
+def bound(run: Run, action_id: str, source: dict[str, Any]) -> dict[str, Any]:
     """``source`` and ``requirements`` of an issue-bound Action; the reader's argv is exactly nine elements."""
     keys = [section["key"] for section in source["sections"]]
     return {
@@ -87,7 +89,7 @@ def _bound(run: Run, record: Record, source: dict[str, Any]) -> dict[str, Any]:
                 "operation": "read_material",
                 "base_argv": [
                     "slipway", "protocol", "material", "--root", run.root, "--run", run.run_id,
-                    "--action", record.action_id,
+                    "--action", action_id,
                 ],
                 "input": {
                     "name": "section", "type": "enum", "flag": "--section", "required": True, "choices": keys,

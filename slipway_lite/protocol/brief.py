@@ -11,6 +11,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from slipway_lite.protocol.run import Record, Run
+
+
+def brief_of(run: Run, record: Record) -> str:
+    """The brief that an Action was issued with."""
+    if record.issued is not None:
+        return str(record.issued["brief"])
+    return brief(record.kind, record.given_brief, run.initial_git, record.changed)
+
 
 def brief(kind: str, given: str, initial_git: dict[str, Any], changed: bool) -> str:
     """``given`` trimmed, or the default of ``kind``; Review and Summarize also learn what was dirty at the start."""

@@ -51,9 +51,14 @@ _RUN_ID = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 SOURCE_CHOICES = ("pinned", "adopt")
 
 
+def is_run_id(text: str) -> bool:
+    """1 to 128 letters, digits, underscores or hyphens (``run-id``, §0.2)."""
+    return 1 <= len(text) <= 128 and _RUN_ID.issuperset(text)
+
+
 def check_run_id(run_id: str) -> None:
     """Raises ``invalid_run_id`` for what no Run id looks like (§0.2)."""
-    if not 1 <= len(run_id) <= 128 or not _RUN_ID.issuperset(run_id):
+    if not is_run_id(run_id):
         raise UsageError(
             "invalid_run_id",
             "A Run id is 1 to 128 letters, digits, underscores or hyphens. `slipway status` lists the Runs.",

@@ -22,10 +22,11 @@ class Record:
 
     ``decisions`` and ``outcomes`` are the context items as they were when it was issued, ``initial_git`` and
     ``changed`` what its brief may say about the worktree: what a pure function derives from them is not kept.
+    ``issued`` is the document of an Action that another implementation issued, which is not derived but kept.
     """
 
     __slots__ = (
-        "action_id", "authorization", "changed", "decisions", "given_brief", "host_brief", "issued_at", "item",
+        "action_id", "authorization", "changed", "decisions", "given_brief", "host_brief", "issued", "issued_at",
         "kind", "ordinal", "outcome", "outcome_at", "outcome_payload_sha256", "outcomes", "remaining_budget",
         "skipped", "source", "voided",
     )  # fmt: skip
@@ -46,6 +47,7 @@ class Record:
         self.given_brief = given_brief
         self.host_brief = host_brief
         self.authorization = authorization
+        self.issued: dict[str, Any] | None = None
         self.issued_at = issued_at
         self.remaining_budget = run.remaining_budget - 1
         self.changed = run.changed
@@ -102,6 +104,8 @@ class Run:
         self.outcome_items: dict[str, Item] = {}
         # Where the Run is in its journal: how many events were folded, and the ledger row of the last one.
         self.event_count = 0
+        # How many of them another implementation wrote, and `db import-jsonl` brought in.
+        self.imported_count = 0
         self.head_seq = 0
         # What the last event touched, so that a projection writes these rows and no others.
         self.touched_records: set[int] = set()

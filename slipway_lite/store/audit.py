@@ -26,16 +26,20 @@ def append_audits(
     run_id: str | None = None,
     job_id: str | None = None,
     provenance: str | None = None,
+    occurred_at: str | None = None,
     new_id: Callable[[], str] = ids.uuid4,
 ) -> None:
     """Append ``events`` to the audit trail of ``stream``, all at ``at`` (a timestamp of :mod:`clock`).
 
-    ``occurred_at`` is ``at`` in the form of the wire, which has milliseconds (control-plane, head).
+    Those that come from elsewhere name their ``provenance`` and the time ``occurred_at`` at which they happened there,
+    RFC 3339 with ``Z``. It is kept in the form of the wire, which has milliseconds (control-plane, head).
     """
+    seconds, _, fraction = (occurred_at or at).removesuffix("Z").partition(".")
+    occurred_at = f"{seconds}.{fraction[:3]:0<3}Z"
     for sequence, (event_type, actor_type, actor_id, payload) in enumerate(
         events, tx.next_sequence("audit_events", stream)
     ):
         tx.append(
             "audit_events", stream, sequence, at, "audit_" + new_id().replace("-", ""), event_type, task_id, run_id,
-            job_id, actor_type, actor_id, at[:23] + "Z", encode(payload), provenance,
+            job_id, actor_type, actor_id, occurred_at, encode(payload), provenance,
         )  # fmt: skip

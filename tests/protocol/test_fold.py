@@ -56,11 +56,11 @@ USUAL = {
 class Host:
     """Picks one command at a time, mostly one that makes sense."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, kind: type[Model] = Model) -> None:
         self.random = random
         self.pick = random.choice
         bound = self.chance(3)
-        self.model = Model(
+        self.model = kind(
             budget=random.randint(1, 20),
             review=self.chance(2),
             initial=self.pick([CLEAN, CLEAN, DIRTY, git(complete=False)]),
