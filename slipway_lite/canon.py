@@ -24,9 +24,12 @@ DEPTH_LIMIT = 100
 
 Whatever walks a decoded value may recurse.
 """
+COUNTED = 1 << 16
 VALUES_FLOOR = 64 * 1024 * 1024
 VALUE_BYTES = 80
 """About what a small value takes as an object, its place in a container included."""
+ASKED_FROM = 9 << 19
+"""Characters below which no text can take much more than the floor, so that nobody has to count its values."""
 # Possessive: megabytes of text are taken in one way only, without a stack to go back on.
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?')
 SURROGATE_ESCAPE = re.compile(r"\\u[dD]")
@@ -76,7 +79,8 @@ def decode(raw: bytes, limit: int) -> Any:
         raise InvalidDocument("The document nests too deep.") from None
     except ValueError as error:
         raise InvalidDocument(f"The document is not one JSON value: {_reason(error)}.") from None
-    if raw.count(b"[") + raw.count(b"{") > DEPTH_LIMIT and _is_too_deep(value):
+    # To count the brackets of megabytes takes longer than to walk the few values that they hold.
+    if (len(raw) > COUNTED or raw.count(b"[") + raw.count(b"{") > DEPTH_LIMIT) and _is_too_deep(value):
         raise InvalidDocument("The document nests too deep.")
     return value
 
@@ -87,7 +91,7 @@ def is_too_dense(text: str) -> bool:
     Megabytes of ``[{},{},…]`` take thirty times their length. What contracts call megabytes is text with few values.
     """
     most = (5 * len(text) + VALUES_FLOOR) // VALUE_BYTES
-    if len(text) <= most or _marks(text) <= most:
+    if len(text) < ASKED_FROM or _marks(text) <= most:
         return False
     return _marks(text) - sum(_marks(found[0]) for found in _STRING.finditer(text)) > most
 
@@ -100,7 +104,7 @@ def _is_too_deep(value: Any) -> bool:
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(DEPTH_LIMIT):
         inside = (item.values() if isinstance(item, dict) else item for item in level)
-        level = [child for children in inside for child in children if isinstance(child, dict | list)]
+        level = [child for children in inside for child in children if child and isinstance(child, dict | list)]
         if not level:
             return False
     return True

@@ -125,7 +125,7 @@ class Immediate:
         if not self._turn.alone.acquire(timeout=max(0.0, deadline - clock.monotonic())):
             raise busy()
         try:
-            _begin(self._connection)
+            self._connection.execute("begin immediate")
             return True
         except BaseException as error:
             self._turn.alone.release()
@@ -154,15 +154,6 @@ class Immediate:
             self._connection.execute("rollback")
         if isinstance(error, sqlite.DatabaseError):
             raise failure(error, phase) from error
-
-
-def _begin(connection: Connection) -> None:
-    # SQLite by itself would soon look for the lock only ten times a second.
-    connection.execute(f"pragma busy_timeout = {_PATIENCE_MILLISECONDS}")
-    try:
-        connection.execute("begin immediate")
-    finally:
-        connection.execute(f"pragma busy_timeout = {round(BUSY_SECONDS * 1000)}")
 
 
 class Snapshot:
@@ -294,6 +285,8 @@ def _prepare(connection: Connection) -> None:
     connection.execute("pragma recursive_triggers = on")
     # A server folds the same few pages into the file again and again: every 16 MiB of log instead of every 4.
     connection.execute("pragma wal_autocheckpoint = 4000")
+    # SQLite by itself would soon look for the lock only ten times a second; :class:`Immediate` waits better.
+    connection.execute(f"pragma busy_timeout = {_PATIENCE_MILLISECONDS}")
 
 
 def _create_privately(path: str) -> None:
