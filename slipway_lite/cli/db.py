@@ -109,7 +109,10 @@ def verify(
     emit(
         report,
         json,
-        [f"Sound: {report['ledger_rows']} rows of the ledger, and every projection equals its replay."],
+        [
+            f"Sound: {report['ledger_rows']} rows of the ledger, and every projection equals its replay.",
+            *([] if noted is None else [f"The head that was noted, row {noted[0]}, is in the chain."]),
+        ],
     )
 
 

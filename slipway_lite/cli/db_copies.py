@@ -19,7 +19,7 @@ def backup(
     """Write a consistent copy, also while others write.
 
     It gets its name when it is whole and on the disk. Prints its SHA-256 and the head of its chain, to write down
-    elsewhere. To restore, copy the file to where `slipway db path` says.
+    elsewhere. To restore, stop what writes, remove the old file with its -wal and -shm, and put this one in its place.
 
     Example: slipway db backup /mnt/backup/slipway-monday.db
     """

@@ -32,7 +32,7 @@ def ingest(
     Example: slipway docs ingest docs/spec.md --type spec
     """
     made = []
-    with plane.open_plane(db, root) as control:
+    with plane.open_plane(db, root, make=True) as control:
         for path in paths:
             title = os.path.splitext(os.path.basename(path))[0]
             body = {"doc_type": doc_type, "title": title, "content": _content(path)}

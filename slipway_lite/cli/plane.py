@@ -28,11 +28,14 @@ TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="The task's id
 ANY_VERSION = -1
 
 
-def open_plane(db: str, root: str) -> ControlPlane:
-    """The control plane of the database that is meant, made if need be."""
+def open_plane(db: str, root: str, *, make: bool = False) -> ControlPlane:
+    """The control plane of the database that is meant; only with ``make`` one that is not there is made.
+
+    Raises ``database_not_found``, so that a request that can only be refused leaves no file behind.
+    """
     from slipway_lite.control.service import ControlPlane
 
-    return ControlPlane.open(database(db, root)[0])
+    return ControlPlane.open(database(db, root)[0] if make else existing(db, root))
 
 
 def read(db: str, root: str, query: Callable[..., str], *args: Any) -> dict[str, Any]:

@@ -9,8 +9,9 @@ import typer
 from slipway_lite.cli import plane
 from slipway_lite.cli.noun import noun
 from slipway_lite.cli.output import table
-from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption, database
+from slipway_lite.cli.place import DatabaseOption, JsonOption, RootOption, database, existing
 from slipway_lite.store.connection import open_store
+from slipway_lite.store.reading import read_store
 
 app = noun("Repositories that integrate may work on.")
 
@@ -45,8 +46,7 @@ def list_repositories(db: DatabaseOption = "", root: RootOption = "", json: Json
     """
     from slipway_lite.control import repositories
 
-    with open_store(database(db, root)[0]) as store:
-        found = repositories.listed(store)
+    found = read_store(existing(db, root), repositories.listed)
     rows = [(item["repository"], item["path"], item.get("ci_command", "")) for item in found]
     plane.show({"items": found}, json, table(("repository", "path", "checks"), rows))
 
@@ -59,6 +59,6 @@ def remove(repository: NameArgument, db: DatabaseOption = "", root: RootOption =
     """
     from slipway_lite.control import repositories
 
-    with open_store(database(db, root)[0]) as store:
+    with open_store(existing(db, root)) as store:
         removed = repositories.remove(store, repository)
     plane.show(removed, json, plane.facts(removed))

@@ -58,7 +58,7 @@ def create(
         risk_level=risk,
         labels=label,
     )
-    with plane.open_plane(db, root) as control:
+    with plane.open_plane(db, root, make=True) as control:
         task = control.create_task(body)
     plane.show(task, json, _task_lines(task))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     # the table that it belongs to, its SQL; none for an index that a UNIQUE or a PRIMARY KEY makes
     Made = tuple[str, str | None]
 
-PRISTINE_SHA256 = "c6af5a086f82aab10c6fb14c6eededc60b10af248805958f9a7a1cbe5a1d21a4"
+PRISTINE_SHA256 = "7c0ef29bfda6536e8e3cdcd787b49fd1627c3fa679f52177362b8c42a517436d"
 """The digest of a file that holds what our scripts make and nothing else, which is nearly every file."""
 READ_FROM = ("table", "view")
 _KEPT_BY_OTHERS = ("_sqlite_migrations", "sqlite_")
@@ -40,8 +40,8 @@ def check(connection: Connection) -> None:
     if digest(found) != PRISTINE_SHA256 and (count := _acting(found)):
         raise SlipwayError(
             "database_altered",
-            f"The file has {count} tables, views or triggers that slipway-lite did not make, and that would act"
-            " in its name. `slipway db verify` names them; nothing was read or written.",
+            "The file has tables, views or triggers that slipway-lite did not make and that would act in its name: "
+            f"{count}. `slipway db verify` names them; nothing was read or written.",
         )
 
 

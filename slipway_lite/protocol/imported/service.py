@@ -55,7 +55,7 @@ def import_journals(place: str, database: str, *, check: bool = False, progress:
     """
     with Place(place) as runs:
         surveys = surveyed(runs, progress)
-        if not check:
+        if not check and surveys:
             with open_store(database) as store, store.immediate() as tx:
                 return _report(check, settled(runs, surveys, _known_in(store), tx))
         if os.path.exists(database):
