@@ -4,14 +4,15 @@ SQLite lets whoever looks at the right moment have the lock, so a writer that co
 could keep everybody else out until their patience ends. Here a writer first holds the turn, waits for the lock with it,
 and passes it on once it has the lock: the next one is then in front of whoever comes back.
 
-The turn is an advisory lock on the directory of the file. Where there are none, writers are just less fair.
+The turn is an advisory lock on the directory of the file. Where there are none, writers are just less fair. Threads
+that share an open file share that lock as well, so they queue for a lock of their own first.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-from _thread import RLock
+from _thread import RLock, allocate_lock, get_ident
 
 from slipway_lite import clock
 
@@ -25,17 +26,20 @@ class Turn:
         self.alone = RLock()
         self._place = os.path.dirname(path) or "."
         self._directory: int | None = None
-        self._is_ours = False
+        self._first = allocate_lock()
+        self._holder: int | None = None
 
     def take(self, deadline: float) -> None:
         """Wait for the turn, at most until ``deadline``; after that go on without."""
+        if not self._first.acquire(timeout=max(0.0, deadline - clock.monotonic())):
+            return
+        self._holder = get_ident()
         try:
             if self._directory is None:
                 self._directory = os.open(self._place, os.O_RDONLY | os.O_CLOEXEC)
             while True:
                 try:
                     fcntl.flock(self._directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    self._is_ours = True
                     return
                 except BlockingIOError:
                     if clock.monotonic() >= deadline:
@@ -46,13 +50,17 @@ class Turn:
 
     def give(self) -> None:
         """Let the next one have the turn."""
-        if self._is_ours and self._directory is not None:
-            self._is_ours = False
-            fcntl.flock(self._directory, fcntl.LOCK_UN)
+        if self._holder != get_ident():
+            return
+        self._holder = None
+        try:
+            if self._directory is not None:
+                fcntl.flock(self._directory, fcntl.LOCK_UN)
+        finally:
+            self._first.release()
 
     def close(self) -> None:
-        """Give up the turn and what it is taken with."""
-        self._is_ours = False
+        """Give up what the turn is taken with."""
         if self._directory is not None:
             os.close(self._directory)
             self._directory = None
