@@ -86,10 +86,11 @@ class Store:
         return Snapshot(self.connection, self._turn)
 
     def close(self) -> None:
-        """Close, so that the last one out folds the WAL into a whole resting file."""
+        """Close, so that the last one out folds the WAL into a whole resting file. Waits for a thread that uses it."""
         if self.path in gate.inherited:
             return
-        self.connection.close()
+        with self._turn.alone:
+            self.connection.close()
         self._turn.close()
         if self._writes:
             self._writes = False

@@ -60,7 +60,9 @@ class Turn:
             self._first.release()
 
     def close(self) -> None:
-        """Give up what the turn is taken with."""
-        if self._directory is not None:
-            os.close(self._directory)
-            self._directory = None
+        """Give up the turn and what it is taken with, after whoever waits for it now."""
+        self.give()
+        with self._first:
+            if self._directory is not None:
+                os.close(self._directory)
+                self._directory = None

@@ -295,3 +295,23 @@ def test_a_writer_gets_its_turn_beside_one_that_never_rests(path: str) -> None:
                 done.set()
 
     in_threads(work, threads=2)
+
+
+def test_closing_waits_for_a_thread_that_reads(path: str) -> None:
+    store = open_store(path)
+    reads = threading.Event()
+    found: list[object] = []
+
+    def read() -> None:
+        store.connection.create_function("reads", 0, reads.set)
+        endless = (
+            "with recursive c(n) as (select reads() union all select 1 from c limit 1000000) select count(*) from c"
+        )
+        found.extend(store.rows(endless))
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    reads.wait(5)
+    store.close()
+    thread.join()
+    assert found == [(1_000_000,)]
