@@ -127,34 +127,38 @@ class Immediate:
             raise busy()
         try:
             self._connection.execute("begin immediate")
-            return True
-        except BaseException as error:
+        except sqlite.DatabaseError as error:
             self._turn.alone.release()
-            if not isinstance(error, sqlite.DatabaseError):
-                raise
             if sqlite.is_busy(error) and clock.monotonic() < deadline:
                 return False
             raise failure(error, "begin") from error
+        except BaseException:
+            # An interrupt, which may come when the transaction has just begun.
+            self._leave()
+            raise
+        return True
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        try:
-            self._end(kind, error)
-        finally:
-            self._turn.alone.release()
-
-    def _end(self, kind: type[BaseException] | None, error: BaseException | None) -> None:
         phase = "write"
-        if kind is None:
-            try:
+        try:
+            if kind is None:
+                phase = "commit"
                 self._connection.execute("commit")
-                return
-            except sqlite.DatabaseError as commit_error:
-                error, phase = commit_error, "commit"
-        if self._connection.in_transaction:
-            # A failed write may have rolled everything back by itself (disk full, I/O error).
-            self._connection.execute("rollback")
+        except sqlite.DatabaseError as commit_error:
+            error = commit_error
+        finally:
+            self._leave()
         if isinstance(error, sqlite.DatabaseError):
             raise failure(error, phase) from error
+
+    def _leave(self) -> None:
+        """Let others have the connection, without what was not committed."""
+        try:
+            # A failed write may have rolled everything back by itself (disk full, I/O error).
+            if self._connection.in_transaction:
+                self._connection.execute("rollback")
+        finally:
+            self._turn.alone.release()
 
 
 class Snapshot:

@@ -315,3 +315,38 @@ def test_closing_waits_for_a_thread_that_reads(path: str) -> None:
     store.close()
     thread.join()
     assert found == [(1_000_000,)]
+
+
+class Interrupted:
+    """A connection on which an interrupt comes when ``statement`` is done, or in front of it."""
+
+    def __init__(self, real: Any, statement: str, is_done: bool) -> None:
+        self._real = real
+        self._statement = statement
+        self._is_done = is_done
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def execute(self, sql: str) -> Any:
+        if sql == self._statement and not self._is_done:
+            raise KeyboardInterrupt
+        found = self._real.execute(sql)
+        if sql == self._statement:
+            raise KeyboardInterrupt
+        return found
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+@pytest.mark.parametrize("statement", ["begin immediate", "commit"])
+def test_an_interrupted_transaction_holds_no_lock(path: str, statement: str, is_done: bool) -> None:
+    with open_store(path) as store, open_store(path) as other:
+        real = store.connection
+        store.connection = Interrupted(real, statement, is_done)  # type: ignore[assignment]
+        with pytest.raises(KeyboardInterrupt), store.immediate():
+            pass
+        store.connection = real
+        assert not real.in_transaction
+        in_threads(lambda _: append(store, "one"), 1)
+        append(other, "other")
+        assert count(store) == 2
