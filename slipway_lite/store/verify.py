@@ -145,7 +145,6 @@ def _gap(first: int, last: int) -> Problem:
 def _payloads(store: Store, table: str, doubtful: set[int]) -> Iterator[Problem]:
     # Only pruning may have taken rows away, here or in a file before it was merged into this one.
     pruned = prune.pruned(store, doubtful) if table == prune.TABLE else set()
-    begins_late = table == prune.TABLE and bool(pruned or prune.pruned_of_merged(store))
     names = ", ".join(f"p.{name}" for name in APPEND_ONLY[table])
     for (
         seq,
@@ -175,10 +174,13 @@ def _payloads(store: Store, table: str, doubtful: set[int]) -> Iterator[Problem]
     ):
         if seq not in pruned:
             yield _problem(table, seq, "is missing")
+    if table == prune.TABLE and prune.pruned_of_merged(store):
+        return  # The streams of a merged file lack what one of the files had forgotten.
+    # Asked of the ledger, which has the rows that pruning took away as well.
     for stream, least, most, found in store.connection.execute(
-        f"select stream, min(sequence), max(sequence), count(*) from {table} group by stream"
-        " having (min(sequence) <> 1 and not ?) or max(sequence) - min(sequence) + 1 <> count(*) order by stream",
-        (begins_late,),
+        "select stream, min(stream_sequence), max(stream_sequence), count(*) from ledger where kind = ? group by stream"
+        " having min(stream_sequence) <> 1 or max(stream_sequence) <> count(*) order by stream",
+        (table,),
     ):
         yield _problem(table, stream, f"has {found} rows numbered {least} to {most}")
 
