@@ -69,7 +69,7 @@ def _chains(store: Store, ends: dict[int, tuple[int, str]]) -> Iterator[Fault]:
             yield MERGED_ROWS, row, "was changed"
         if kind not in APPEND_ONLY:
             yield MERGED_ROWS, row, "is of a kind that does not exist"
-        if merged_seq is None and payload not in forgotten:
+        if merged_seq is None and (kind != prune.TABLE or (stream, at) not in forgotten):
             yield MERGED_ROWS, row, "has no row in this file, and no pruning accounts for that"
         ends[file_seq] = (seq, digest)
 

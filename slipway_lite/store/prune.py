@@ -35,7 +35,7 @@ _OLD = (
 )
 # The same of a chain, which forgets nothing, at the time of an earlier pruning.
 _GONE = (
-    "select l.{column} from {chain} l join (select stream, max(stream_sequence) as newest from {chain}"
+    "select {columns} from {chain} l join (select stream, max(stream_sequence) as newest from {chain}"
     f" where kind = '{TABLE}' and seq < :seq group by stream) n on n.stream = l.stream"
     f" where l.kind = '{TABLE}' and l.seq < :seq and l.at < :before and l.stream <> '{_STREAM}'"
     " and l.stream_sequence < n.newest"
@@ -61,20 +61,23 @@ def pruned(store: Store, doubtful: Container[int]) -> set[int]:
     nothing away here.
     """
     gone: set[int] = set()
-    sql = _GONE.format(column="seq", chain="ledger")
+    sql = _GONE.format(columns="l.seq", chain="ledger")
     for seq, before in _prunings(store.rows(_OWN)):
         if seq not in doubtful:
             gone.update(row[0] for row in store.rows(sql, {"seq": seq, "before": before}))
     return gone
 
 
-def pruned_of_merged(store: Store) -> set[str]:
-    """The payload digests of the audit events that a pruning took away from a file before it was merged into this."""
-    gone: set[str] = set()
+def pruned_of_merged(store: Store) -> set[tuple[str, str]]:
+    """Stream and time of every audit event that a pruning took away from a file before it was merged into this.
+
+    Not its digest: in a file that was itself merged it had another number than in the file before that.
+    """
+    gone: set[tuple[str, str]] = set()
     for (file_seq,) in store.rows("select distinct file_seq from merged_rows"):
-        sql = _GONE.format(column="payload_sha256", chain=f"(select * from merged_rows where file_seq = {file_seq})")
+        sql = _GONE.format(columns="l.stream, l.at", chain=f"(select * from merged_rows where file_seq = {file_seq})")
         for seq, before in _prunings(store.rows(_MERGED, (file_seq,))):
-            gone.update(row[0] for row in store.rows(sql, {"seq": seq, "before": before}))
+            gone.update(store.rows(sql, {"seq": seq, "before": before}))
     return gone
 
 

@@ -199,6 +199,20 @@ def test_a_merged_file_is_pruned_like_any_other(tmp_path: Path, out: Path) -> No
     assert problems(again, newest(out)) == []
 
 
+def test_a_merged_file_that_forgot_rows_numbered_anew_is_merged_again(tmp_path: Path, out: Path) -> None:
+    one, other = (
+        machine(tmp_path / f"{name}.db", *((n, ("audit_events", "worktree:/w", f"{name}-{n}")) for n in seconds))
+        for name, seconds in (("one", (1, 3)), ("other", (2, 4, 5)))
+    )
+    merged(out, one, other)
+    pruned(out)
+    again = out.with_name("again.db")
+    merged(again, out, machine(tmp_path / "third.db", (9, NOTE_A)))
+    assert rows(again, "select event_id from audit_events where stream = 'worktree:/w'") == [("other-5",)]
+    for path in (one, other, out):
+        assert problems(again, newest(path)) == []
+
+
 def test_a_pruning_of_one_file_excuses_nothing_in_another(tmp_path: Path, out: Path) -> None:
     one, other = pruned(audits(tmp_path / "one.db", 4)), audits(tmp_path / "other.db", 3, "task:u")
     merged(out, one, other)
