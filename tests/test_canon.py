@@ -206,3 +206,9 @@ def test_what_stands_in_a_text_is_no_value(text: str) -> None:
 
 def test_a_document_of_less_than_a_megabyte_may_hold_nothing_but_values() -> None:
     assert len(canon.decode(b"[" + b"[]," * 250_000 + b"0]", MEGABYTES)) == 250_001
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "1e999"])
+def test_half_a_pair_is_found_beside_a_number_that_python_has_not(number: str) -> None:
+    assert canon.has_half_a_pair(f'{{"a":"\\ud800","b":{number}}}')
+    assert not canon.has_half_a_pair(f'{{"a":"\\ud83d\\ude00","b":{number}}}')

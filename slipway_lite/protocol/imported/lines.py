@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 RECORD_LIMIT = 4_194_304
 """The most bytes of a record, its line feed included."""
 
-_VALUE = json.JSONDecoder().raw_decode
+# Values are only passed over, and an integer may be longer than Python makes one of.
+_VALUE = json.JSONDecoder(parse_int=str).raw_decode
 _BLANK = frozenset(b" \t\r\n")
 _SPACE = re.compile(r"[ \t\r\n]*")
 

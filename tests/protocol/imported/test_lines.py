@@ -171,3 +171,9 @@ def test_bytes_are_records_or_corruption_and_nothing_else(junk: bytes, place: in
             assert [found.sequence for found in read(raw)] == list(range(1, len(read(raw)) + 1))
         except CorruptLine as error:
             assert 1 <= error.number <= raw.count(b"\n") + 1
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "-" + "9" * 5000, "1e999"])
+def test_a_number_in_data_is_text_however_long_it_is(number: str) -> None:
+    data = f'{{"a":{number}}}'
+    assert [found.data for found in read(line(data=data) + b"\n")] == [data]
