@@ -44,8 +44,13 @@ class Connection(HttpToolsProtocol):
             return
         self._overhead += len(data)
         super().data_received(data)
-        if self._overhead > OVERHEAD_LIMIT and not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self._overhead > OVERHEAD_LIMIT:
             self._refuse("The request brings too much beside its body.")
+        elif self._patience is None and self.cycle.response_complete:
+            # An empty line in front of a request is none yet, and has ended uvicorn's wait for one.
+            self._wait()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

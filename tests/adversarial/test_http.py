@@ -216,6 +216,15 @@ def test_a_request_has_to_come_in_time(impatient: Served, first: bytes, drop: by
     assert impatient.client().get("/healthz")[0] == 200
 
 
+def test_an_empty_line_after_an_answer_keeps_no_connection_open(impatient: Served) -> None:
+    with socket.create_connection(("127.0.0.1", impatient.port), timeout=5) as client:
+        client.sendall(GET + b"\r\n")
+        assert client.recv(65_536).startswith(b"HTTP/1.1 200")
+        client.sendall(b"\r\n")
+        while client.recv(65_536):
+            pass
+
+
 def test_a_request_may_take_half_a_minute_and_64_kibibytes_beside_its_body(served: Served) -> None:
     assert (connection.REQUEST_SECONDS, connection.OVERHEAD_LIMIT) == (30.0, 65_536)
     assert statuses(send(served, GET + b"X: " + b"a" * 60_000 + b"\r\nConnection: close\r\n\r\n")) == [200]
