@@ -306,7 +306,11 @@ def _create_privately(path: str) -> None:
     # SQLite syncs the directory of the file; that the directory is there has to be durable as well.
     for parent in parents:
         _sync(parent)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    try:
+        # Closing a file that another thread has made and opened meanwhile would drop the locks of that thread.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return
 
 
 def _sync(directory: str) -> None:

@@ -227,3 +227,22 @@ def test_a_name_without_a_directory_is_one_of_the_current_directory(
     monkeypatch.chdir(tmp_path)
     with open_store("slipway.db") as store:
         assert store.path == str(tmp_path / "slipway.db")
+
+
+def test_a_file_that_another_thread_makes_meanwhile_is_not_opened_beside_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Closing the second descriptor would drop the locks of SQLite in the first thread."""
+    path.parent.mkdir()
+    path.touch()
+    descriptors: list[int] = []
+    real_open, real_exists = os.open, os.path.exists
+
+    def noting(*arguments: int) -> int:
+        descriptors.append(real_open(*arguments))
+        return descriptors[-1]
+
+    monkeypatch.setattr(os.path, "exists", lambda place: place != str(path) and real_exists(place))
+    monkeypatch.setattr(os, "open", noting)
+    connection._create_privately(str(path))
+    assert descriptors == []
