@@ -5,6 +5,9 @@ their rows are taken in the order of their times; within a source the order neve
 stream. A row that several sources have alike is taken once. What identifies something (a Run, a task, an event …) and
 is not alike is a clash; then nothing is made.
 
+What one source was made to forget, another one does not bring back; only of rows that are numbered anew may one come
+back that was forgotten in a merged file and not in its source.
+
 Rows in streams that are named by a place or by a title, which two machines may well share, are numbered anew
 (:data:`SHARED_STREAMS`). Leases, locks, instances and repositories belong to a machine and stay there.
 """

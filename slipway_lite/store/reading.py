@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _ATTEMPTS = 20
 _TICK_NANOSECONDS = 20_000_000
 """More than the clock with which the kernel stamps files goes on by at once."""
+_LOOKS = 100
+"""How often, a millisecond apart, a file is looked at until its time is old enough."""
 
 
 def read_store(path: str, work: Callable[[Store], T], *, oldest: int | None = None, as_it_is: bool = False) -> T:
@@ -103,9 +105,14 @@ def _check_version(connection: Connection, oldest: int | None) -> None:
 
 
 def _settled(path: str) -> Fingerprint | None:
-    """:func:`_resting`, once a later write could not leave the file with the same time."""
+    """:func:`_resting`, once a later write could not leave the file with the same time.
+
+    Where the clock does not go on, that is given up.
+    """
     found = _resting(path)
-    while found is not None and 0 <= found[2] - clock.file_time() < _TICK_NANOSECONDS:
+    for _ in range(_LOOKS):
+        if found is None or not 0 <= found[2] - clock.file_time() < _TICK_NANOSECONDS:
+            break
         clock.pause(0.001)
         found = _resting(path)
     return found

@@ -16,6 +16,9 @@ from _thread import RLock, allocate_lock, get_ident
 
 from slipway_lite import clock
 
+TURN_SECONDS = 1.0
+"""How long a writer waits for its turn. It is fairness alone: a writer of another file in the directory, or whoever
+holds the directory for no good reason, keeps nobody out for longer."""
 _PAUSE_SECONDS = 0.001
 
 
@@ -30,7 +33,8 @@ class Turn:
         self._holder: int | None = None
 
     def take(self, deadline: float) -> None:
-        """Wait for the turn, at most until ``deadline``; after that go on without."""
+        """Wait for the turn, at most :data:`TURN_SECONDS` and until ``deadline``; after that go on without."""
+        deadline = min(deadline, clock.monotonic() + TURN_SECONDS)
         if not self._first.acquire(timeout=max(0.0, deadline - clock.monotonic())):
             return
         self._holder = get_ident()

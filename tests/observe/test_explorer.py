@@ -317,15 +317,6 @@ def test_sidecars_of_a_writer_stay(copy: Copy) -> None:
         assert store.rows("select count(*) from _repositories") == [(1,)]
 
 
-def test_a_snapshot_holds_what_is_committed_and_is_recognised(copy: Copy, tmp_path: Path) -> None:
-    path, target = copy("other.db"), tmp_path / "snapshot.db"
-    with open_store(str(path)) as store:
-        with store.immediate() as tx:
-            tx.execute("insert into _repositories values ('r', '/p', null, 'now')")
-        launch.write_snapshot(str(path), str(target))
-    assert read_store(str(target), lambda copied: copied.rows("select repository from _repositories")) == [("r",)]
-
-
 # -- observations over HTTP
 
 

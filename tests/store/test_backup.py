@@ -208,6 +208,16 @@ def test_a_failing_sync_leaves_nothing(
     assert refused(small, target).code == code
 
 
+def test_a_file_with_a_trigger_that_is_not_ours_is_backed_up_as_it_is(small: Path, target: Path) -> None:
+    connection = plain(small)
+    connection.execute("create trigger x after insert on turns begin select 1; end")
+    connection.close()
+    backup(str(small), str(target))
+    with pytest.raises(SlipwayError) as refused:
+        read_store(str(target), lambda store: None)
+    assert refused.value.code == "database_altered"
+
+
 @pytest.mark.parametrize(("error", "is_kept"), [(errno.EIO, False), (errno.EACCES, True)])
 def test_a_name_that_may_not_be_durable_is_taken_away_again(
     small: Path, target: Path, error: int, is_kept: bool, monkeypatch: pytest.MonkeyPatch

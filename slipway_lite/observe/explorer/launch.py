@@ -5,20 +5,19 @@ from __future__ import annotations
 import signal
 import socket
 import tempfile
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipway_lite.errors import SlipwayError
 from slipway_lite.store import sqlite
+from slipway_lite.store.backup import backup
 from slipway_lite.store.connection import connect
 from slipway_lite.store.reading import read_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from slipway_lite.store.connection import Store
 
 HOST = "127.0.0.1"
 PORT = 8001
@@ -83,7 +82,7 @@ def explore(
             return
         with tempfile.TemporaryDirectory(prefix="slipway-snapshot-") as directory:
             copy = str(Path(directory, f"{name}.db"))
-            write_snapshot(path, copy)
+            backup(path, copy)
             _serve(datasette(copy, full=full, immutable=True), listening, lambda: announce(address))
 
 
@@ -123,16 +122,6 @@ def close(served: Any) -> None:
         served.executor.shutdown()
     for database in served.databases.values():
         database.close()
-
-
-def write_snapshot(path: str, target: str) -> None:
-    """Copy the committed content of ``path`` into the new file ``target``, whoever writes meanwhile."""
-
-    def copy(store: Store) -> None:
-        with closing(connect(target, "mode=rwc")) as copied:
-            store.connection.backup(copied)
-
-    read_store(path, copy)
 
 
 @contextmanager
