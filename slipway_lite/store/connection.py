@@ -18,6 +18,7 @@ from slipway_lite import clock
 from slipway_lite.errors import SlipwayError
 from slipway_lite.store import gate, migrations, schema, sqlite
 from slipway_lite.store.journal import EVENT_COLUMNS, Transaction
+from slipway_lite.store.location import resolved
 from slipway_lite.store.turn import Turn
 
 TYPE_CHECKING = False
@@ -221,7 +222,7 @@ def unsound() -> SlipwayError:
 def open_store(path: str) -> Store:
     """Open ``path`` for writing; create it (0600, its directory 0700) and bring it to the newest schema if needed."""
     # The log lies beside the file itself, not beside a link to it, and everybody has to look for it there.
-    path = os.path.realpath(path)
+    path = resolved(path)
     try:
         _create_privately(path)
     except OSError as error:

@@ -19,17 +19,28 @@ def locate(environ: Mapping[str, str], git_common_dir: str | None, option: str |
     """The absolute path of the database, with every link to it followed, and the rule that chose it.
 
     ``option`` (``--db``) beats ``SLIPWAY_DB``, which beats the repository's own file, which beats the file in the
-    user's data directory. The rule is ``option``, ``environment``, ``repository`` or ``user``.
+    user's data directory. The rule is ``option``, ``environment``, ``repository`` or ``user``. Raises
+    ``database_unavailable`` for what can be no path.
     """
     if option:
-        return os.path.realpath(option), "option"
+        return resolved(option), "option"
     if environ.get(ENVIRONMENT_VARIABLE):
-        return os.path.realpath(environ[ENVIRONMENT_VARIABLE]), "environment"
+        return resolved(environ[ENVIRONMENT_VARIABLE]), "environment"
     if git_common_dir is not None:
         return os.path.join(git_common_dir, DIRECTORY, FILE), "repository"
     from platformdirs import user_data_dir
 
     return os.path.join(user_data_dir(DIRECTORY, appauthor=False), FILE), "user"
+
+
+def resolved(path: str) -> str:
+    """``path`` with every link followed. Raises ``database_unavailable`` for one with a NUL or half a character."""
+    try:
+        return os.path.realpath(path)
+    except ValueError as error:
+        raise SlipwayError(
+            "database_unavailable", "The path of the database is no path: it holds a NUL or half a character."
+        ) from error
 
 
 def refuse_redirection(path: str) -> None:

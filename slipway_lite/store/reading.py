@@ -16,6 +16,7 @@ from slipway_lite import clock
 from slipway_lite.errors import SlipwayError
 from slipway_lite.store import gate, migrations, schema, sqlite
 from slipway_lite.store.connection import Store, connect, failure, unsound
+from slipway_lite.store.location import resolved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def read_store(path: str, work: Callable[[Store], T], *, oldest: int | None = No
     looks into a file whose schema may not be ours. Raises :class:`SlipwayError` ``database_unreadable``,
     ``database_altered``, ``database_outdated`` … as told in ``connection``.
     """
-    path = os.path.realpath(path)
+    path = resolved(path)
     gate.refuse_inherited(path)
     checked = work if as_it_is else _checked(work)
     for _ in range(_ATTEMPTS):

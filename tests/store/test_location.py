@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from slipway_lite.errors import SlipwayError
+from slipway_lite.store.connection import open_store
 from slipway_lite.store.location import locate, refuse_redirection
+from slipway_lite.store.reading import read_store
 
 COMMON = "/home/ann/repo/.git"
 
@@ -64,3 +66,15 @@ def test_a_plain_place_is_taken(tmp_path: Path) -> None:
     refuse_redirection(str(tmp_path / "slipway-lite" / "slipway.db"))
     (tmp_path / "slipway.db").touch()
     refuse_redirection(str(tmp_path / "slipway.db"))
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
+def test_what_can_be_no_path_is_refused(path: str) -> None:
+    for attempt in (
+        lambda: locate({}, None, path),
+        lambda: open_store(path),
+        lambda: read_store(path, lambda store: None),
+    ):
+        with pytest.raises(SlipwayError) as refused:
+            attempt()
+        assert refused.value.code == "database_unavailable"
