@@ -63,6 +63,9 @@ def expected(table: str, row: dict[str, Any], kinds: dict[int, str], column: str
     wanted = {(LEDGER, str(seq))}
     if column in ("at", "kind", "stream", "stream_sequence", "payload_sha256"):
         wanted.add((kinds[seq], str(seq)))
+    if column in ("kind", "stream", "stream_sequence"):
+        # The stream that lost the number, and the one that got it, if it is one.
+        wanted |= {(kinds[seq], row["stream"]), (kinds[seq], _text(value)), (_text(value), row["stream"])}
     if column == "sha256":
         wanted.add((LEDGER, str(seq + 1)))
     return wanted
